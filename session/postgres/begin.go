@@ -113,7 +113,12 @@ func (s *backend) Begin(ctx context.Context, run session.NewRun) (*session.Begun
 		b.message = changesOf(run.Key, nil, []*session.Entry{run.Message}, false)
 	}
 	var begun *session.Begun
-	err := s.write(ctx, "beginning a run", func(ctx context.Context, conn *pgxpool.Conn, again bool) (err error) {
+	var shared *change
+	if b.message != nil && !run.Read.Initial && b.message.together() {
+		log := b.message.args()
+		shared = &change{kind: beginningRun, key: b.message.digest(), size: b.message.size() + len(b.request), log: log, begin: b}
+	}
+	err := s.writeTogether(ctx, "beginning a run", shared, func(ctx context.Context, conn *pgxpool.Conn, again bool) (err error) {
 		b.told = again // it is not known, then
 		if !again {
 			begun, err = b.fast(ctx, conn)
@@ -131,6 +136,9 @@ func (s *backend) Begin(ctx context.Context, run session.NewRun) (*session.Begun
 	})
 	if err != nil {
 		return nil, err
+	}
+	if shared.made() {
+		begun, b.told = shared.begun, shared.told
 	}
 	if begun.Session != nil && b.message != nil {
 		run.Message.Seq = begun.Run.First

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -59,10 +60,14 @@ const (
 			UPDATE parley_sessions SET epoch = 0 WHERE digest = $1 AND epoch = $2::bigint RETURNING ordinal, run)
 		UPDATE parley_runs r SET lease = '-infinity', owner = '' FROM s WHERE r.session = s.ordinal AND r.number = s.run`
 
-	sqlRenew = `WITH r AS (
-			UPDATE parley_runs SET lease = clock_timestamp() + $2::bigint * interval '1 microsecond'
-			WHERE status = 'running' AND owner = $1::text
-			RETURNING session, id, epoch, stop),
+	// Runs are locked in an order that other statements have, too.
+	sqlRenew = `WITH l AS (
+			SELECT session, number FROM parley_runs WHERE status = 'running' AND owner = $1::text
+			ORDER BY session, number FOR UPDATE),
+		r AS (
+			UPDATE parley_runs r SET lease = clock_timestamp() + $2::bigint * interval '1 microsecond'
+			FROM l WHERE r.session = l.session AND r.number = l.number AND r.status = 'running' AND r.owner = $1::text
+			RETURNING r.session, r.id, r.epoch, r.stop),
 		d AS (DELETE FROM parley_deaths WHERE owner = $1::text)
 		SELECT s.app, s.usr, s.id, r.id, r.epoch, r.stop FROM r JOIN parley_sessions s ON s.ordinal = r.session`
 
@@ -251,30 +256,30 @@ func (s *backend) End(ctx context.Context, key session.Key, epoch int64, end ses
 	digest := key.Digest()
 	sql, args := sqlDiscard, []any{digest[:], epoch}
 	c := changesOf(key, nil, end.Entries, false)
+	var shared *change
 	if !end.Discard {
-		var failure []byte
-		if end.Failure != nil {
-			if failure, err = json.Marshal(end.Failure); err != nil {
-				return false, fmt.Errorf("storing the failure of a run: %w", err)
-			}
-		}
-		usage, err := json.Marshal(end.Usage)
+		what, err := endedBy(&end)
 		if err != nil {
-			return false, fmt.Errorf("storing the usage of a run: %w", err)
+			return false, err
 		}
-		sql, args = sqlEnd, append(c.args(), epoch, string(end.Status), failure, usage, end.Resumes,
-			end.Usage.Prompt, end.Usage.Candidates, end.Usage.Total, end.Usage.CachedContent, end.Usage.Thoughts, end.Usage.ToolUsePrompt)
+		log := c.args()
+		sql, args = sqlEnd, append(slices.Clip(log), epoch, what.status, what.failure, what.usage, what.resumes)
+		for _, n := range what.tokens {
+			args = append(args, n)
+		}
 		if n := len(end.Settled); n > 0 {
 			ids, statuses, by := make([]string, n), make([]string, n), make([]string, n)
 			for i, change := range end.Settled {
 				ids[i], statuses[i], by[i] = wellFormed(change.Run), string(change.Status), wellFormed(change.By)
 			}
 			sql, args = sqlEndSettling, append(args, ids, statuses, by)
+		} else if c.together() {
+			shared = &change{kind: ending, key: c.digest(), size: c.size(), log: log, epoch: epoch, end: *what}
 		}
 	}
 	var base int64
 	var told bool
-	err = s.write(ctx, "ending a run", func(ctx context.Context, conn *pgxpool.Conn, again bool) error {
+	err = s.writeTogether(ctx, "ending a run", shared, func(ctx context.Context, conn *pgxpool.Conn, again bool) error {
 		err := conn.QueryRow(ctx, sql, args...).Scan(&base, &queued, &told)
 		if again && none(err) {
 			// An earlier attempt has ended it, or another process owns it.
@@ -287,6 +292,9 @@ func (s *backend) End(ctx context.Context, key session.Key, epoch int64, end ses
 		}
 		return err
 	})
+	if shared.made() {
+		base, queued, told = shared.base, shared.queued, shared.told
+	}
 	if err != nil {
 		return false, err
 	}
@@ -297,4 +305,22 @@ func (s *backend) End(ctx context.Context, key session.Key, epoch int64, end ses
 	s.changed(key)
 	s.told(told)
 	return queued, nil
+}
+
+// endedBy encodes the end of a run.
+func endedBy(end *session.End) (what *ended, err error) {
+	u := &end.Usage
+	what = &ended{
+		status: string(end.Status), resumes: end.Resumes,
+		tokens: [...]int64{u.Prompt, u.Candidates, u.Total, u.CachedContent, u.Thoughts, u.ToolUsePrompt},
+	}
+	if end.Failure != nil {
+		if what.failure, err = json.Marshal(end.Failure); err != nil {
+			return nil, fmt.Errorf("storing the failure of a run: %w", err)
+		}
+	}
+	if what.usage, err = json.Marshal(u); err != nil {
+		return nil, fmt.Errorf("storing the usage of a run: %w", err)
+	}
+	return what, nil
 }

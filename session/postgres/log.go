@@ -178,6 +178,12 @@ func label(name, value string) []byte {
 	return append(append(binary.AppendUvarint(nil, uint64(len(name))), name...), value...)
 }
 
+// digest returns that of the session.
+func (c *changes) digest() string {
+	digest := c.key.Digest()
+	return string(digest[:])
+}
+
 // args returns the first ten parameters of the statements above.
 func (c *changes) args() []any {
 	digest := c.key.Digest()
@@ -231,7 +237,11 @@ func (s *backend) Append(ctx context.Context, key session.Key, epoch int64, note
 	default:
 		least = query{sqlAppendEvents, append(slices.Clip(args[:3]), epoch, mark)}
 	}
-	err := s.extend(ctx, "appending to a session", c, least, full, session.ErrFenced)
+	var shared *change
+	if least.sql != full.sql && c.together() {
+		shared = &change{kind: appending, key: c.digest(), size: c.size(), log: args, epoch: epoch, nonce: mark}
+	}
+	err := s.extend(ctx, "appending to a session", c, shared, least, full, session.ErrFenced)
 	if err == nil && len(entries) > 0 {
 		s.started.add(epoch)
 	}
@@ -242,13 +252,14 @@ func (s *backend) Append(ctx context.Context, key session.Key, epoch int64, note
 func (s *backend) Patch(ctx context.Context, key session.Key, entry *session.Entry) error {
 	c := changesOf(key, nil, []*session.Entry{entry}, false)
 	q := query{sqlPatch, append(c.args(), nonce(), false)}
-	return s.extend(ctx, "changing a session", c, q, q, session.ErrNotFound)
+	return s.extend(ctx, "changing a session", c, nil, q, q, session.ErrNotFound)
 }
 
 // extend runs a statement that appends, and makes sure that it takes effect once.
-// full is the statement for repeated attempts.
-func (s *backend) extend(ctx context.Context, what string, c *changes, first, full query, refused error) error {
-	err := s.write(ctx, what, func(ctx context.Context, conn *pgxpool.Conn, again bool) error {
+// full is the statement for repeated attempts. shared, unless nil, is the change for a
+// transaction with others.
+func (s *backend) extend(ctx context.Context, what string, c *changes, shared *change, first, full query, refused error) error {
+	alone := func(ctx context.Context, conn *pgxpool.Conn, again bool) error {
 		var base int64
 		var err error
 		if again {
@@ -263,11 +274,16 @@ func (s *backend) extend(ctx context.Context, what string, c *changes, first, fu
 			c.number(base)
 		}
 		return err
-	})
-	if err == nil {
-		s.changed(c.key)
 	}
-	return err
+	err := s.writeTogether(ctx, what, shared, alone)
+	if err != nil {
+		return err
+	}
+	if shared.made() {
+		c.number(shared.base)
+	}
+	s.changed(c.key)
+	return nil
 }
 
 // epochs holds runs that are known to have written something, so that their entries

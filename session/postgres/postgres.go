@@ -50,6 +50,7 @@ type backend struct {
 	pending hints
 	swept   cursor
 	started epochs
+	group   group
 }
 
 var _ session.Backend = (*backend)(nil)

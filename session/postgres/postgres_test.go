@@ -52,6 +52,40 @@ func TestStore(t *testing.T) {
 	})
 }
 
+// The same with the statements that make changes of several sessions.
+func TestStoreTogether(t *testing.T) {
+	t.Parallel()
+	database := pgtest.Quick(t).Database(t)
+	storetest.Run(t, func(t *testing.T, lease time.Duration) session.Store {
+		t.Helper()
+		s := open(t, empty(t, database), session.Options{Lease: lease})
+		s.AlwaysTogether()
+		return session.NewStore(s)
+	})
+}
+
+// Several processes share a database. One makes the changes of several sessions
+// together, the others do not.
+func TestSharedTogether(t *testing.T) {
+	t.Parallel()
+	database := pgtest.Quick(t).Database(t)
+	together := func(t *testing.T) func(session.Options) session.Store {
+		t.Helper()
+		url := empty(t, database)
+		opened := 0
+		return func(o session.Options) session.Store {
+			t.Helper()
+			s := open(t, url, o)
+			if opened++; opened%2 == 1 {
+				s.AlwaysTogether()
+			}
+			return session.NewStore(s)
+		}
+	}
+	storetest.RunShared(t, together)
+	storetest.RunOutbox(t, together)
+}
+
 // Several processes share a database.
 func TestShared(t *testing.T) {
 	t.Parallel()

@@ -40,24 +40,44 @@ func queueRead(b *pgx.Batch, key session.Key, read session.Read) {
 	}
 }
 
-// takeRead returns the session, or ErrNotFound.
-func (s *backend) takeRead(results pgx.BatchResults, key session.Key, read session.Read) (*session.Session, error) {
-	got := &session.Session{Key: key}
-	var origin []byte
-	var names, values [][]byte
-	err := results.QueryRow().Scan(&got.Ordinal, &got.App, &got.User, &got.ID, &got.Seq, &got.Rewound, &got.Created, &got.Updated, &origin, &names, &values)
-	if none(err) {
-		return nil, session.ErrNotFound
-	}
-	if err == nil {
-		err = setOrigin(got, origin)
-	}
-	if err != nil {
+// sessionRow is a row of sqlSession.
+type sessionRow struct {
+	session.Session
+
+	origin        []byte
+	names, values [][]byte
+}
+
+func (r *sessionRow) targets() []any {
+	s := &r.Session
+	return []any{&s.Ordinal, &s.App, &s.User, &s.ID, &s.Seq, &s.Rewound, &s.Created, &s.Updated, &r.origin, &r.names, &r.values}
+}
+
+// sessionOf converts a row, and clears it for the next one.
+func (s *backend) sessionOf(r *sessionRow, key session.Key) (*session.Session, error) {
+	got := r.Session
+	got.Key, got.State = key, session.State{}
+	if err := setOrigin(&got, r.origin); err != nil {
 		return nil, fmt.Errorf("reading a session: %w", err)
 	}
-	got.State = session.State{}
-	if merge(got.State, names, values) > manyDeleted {
+	if merge(got.State, r.names, r.values) > manyDeleted {
 		s.prune(key)
+	}
+	*r = sessionRow{}
+	return &got, nil
+}
+
+// takeRead returns the session, or ErrNotFound.
+func (s *backend) takeRead(results pgx.BatchResults, key session.Key, read session.Read) (*session.Session, error) {
+	var r sessionRow
+	if err := results.QueryRow().Scan(r.targets()...); none(err) {
+		return nil, session.ErrNotFound
+	} else if err != nil {
+		return nil, fmt.Errorf("reading a session: %w", err)
+	}
+	got, err := s.sessionOf(&r, key)
+	if err != nil {
+		return nil, err
 	}
 	if !read.NoEvents {
 		if err := takeEntries(results, got, read); err != nil {

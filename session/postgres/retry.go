@@ -36,7 +36,7 @@ const (
 
 // judge classifies a failure.
 func judge(err error) verdict {
-	if errors.Is(err, errAgain) {
+	if errors.Is(err, errAgain) || errors.Is(err, errUnsent) {
 		return undone
 	}
 	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
@@ -112,27 +112,30 @@ func (s *backend) silent(ctx context.Context, err error) error {
 // caller, because the outcome must be known. again tells f that an earlier attempt
 // may have taken effect, or may still do so.
 func (s *backend) write(ctx context.Context, what string, f func(ctx context.Context, conn *pgxpool.Conn, again bool) error) error {
-	return s.persist(ctx, what, true, func(again *bool) error {
-		from := ctx
-		if *again {
-			from = context.WithoutCancel(ctx) // whether it took effect must be determined
-		}
-		conn, err := s.acquire(from)
-		if err != nil {
-			return err
-		}
-		defer conn.Release()
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.patience)
-		defer cancel()
-		err = tag(ctx, conn, s.silent(ctx, f(ctx, conn, *again)))
-		if err != nil && judge(err) == unknown {
-			*again = true
-		}
-		if refusesWrites(err) {
-			s.writes.Failed(err) //nolint:contextcheck // the probing outlives the call
-		}
+	return s.persist(ctx, what, true, func(again *bool) error { return s.attempt(ctx, again, f) })
+}
+
+// attempt is one attempt of write. It sets again if it may have taken effect.
+func (s *backend) attempt(ctx context.Context, again *bool, f func(ctx context.Context, conn *pgxpool.Conn, again bool) error) error {
+	from := ctx
+	if *again {
+		from = context.WithoutCancel(ctx) // whether it took effect must be determined
+	}
+	conn, err := s.acquire(from)
+	if err != nil {
 		return err
-	})
+	}
+	defer conn.Release()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.patience)
+	defer cancel()
+	err = tag(ctx, conn, s.silent(ctx, f(ctx, conn, *again)))
+	if err != nil && judge(err) == unknown {
+		*again = true
+	}
+	if refusesWrites(err) {
+		s.writes.Failed(err) //nolint:contextcheck // the probing outlives the call
+	}
+	return err
 }
 
 // lostError is a failure that broke the connection.

@@ -90,10 +90,15 @@ func (p *hints) take() (map[uint64]struct{}, map[session.Key]struct{}) {
 
 // notify sends notifications until the store is closed.
 func (s *backend) notify() {
+	var folded time.Time
 	for {
 		select {
 		case <-s.pending.wake:
 			s.tell()
+			if time.Since(folded) >= foldPause {
+				s.fold()
+				folded = time.Now()
+			}
 		case <-s.life.Done():
 			s.tell()
 			return
@@ -121,6 +126,18 @@ func (s *backend) tell() {
 		if _, err := s.pool.Exec(ctx, sqlPrune, user[:], app[:], digest[:]); err != nil {
 			s.log.LogAttrs(ctx, slog.LevelDebug, "deleted keys of a state were not removed", slog.Any("err", err))
 		}
+	}
+}
+
+// fold adds the usage of ended runs to the sums by day. Until then, both are read.
+func (s *backend) fold() {
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+	defer cancel()
+	if s.outage(true) != nil {
+		return
+	}
+	if _, err := s.pool.Exec(ctx, sqlFoldUsage); err != nil {
+		s.log.LogAttrs(ctx, slog.LevelDebug, "usage was not summed up", slog.Any("err", err))
 	}
 }
 

@@ -1,0 +1,239 @@
+package postgres
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/parley-run/parley/session"
+)
+
+// group makes changes of several sessions in one transaction, so that they share its
+// cost. While one is in progress, callers queue; then the first of them makes the
+// changes of all. A caller who finds no transaction in progress does not wait.
+//
+// A transaction only makes changes that nothing prevents. Every other one is left to
+// its caller, who makes it alone, as if there was no group: if the session has another
+// owner, or is locked, or if the transaction fails. If it is not known whether the
+// transaction took effect, each caller finds out for its own change.
+type group struct {
+	always bool // also for one change, for tests
+
+	mu    sync.Mutex
+	busy  bool // a caller makes changes
+	queue []*change
+}
+
+const (
+	// The most changes of one transaction, and their size.
+	mostChanges = 128
+	mostBytes   = 4 << 20
+)
+
+// change is a call of Append, End or Begin.
+type change struct {
+	kind  kind
+	key   string // digest of the session
+	size  int
+	begin *beginning
+	log   []any // changes.args
+	epoch int64
+	nonce int64
+	end   ended
+
+	turn chan struct{} // receives a value when the change was made, or the caller is to make batch
+	// batch are the changes that the caller makes; nil if another one has made this
+	// change.
+	batch []*change
+
+	// The outcome.
+	applied bool // together with others
+	err     error
+	base    int64 // sequence number before the entries
+	queued  bool
+	told    bool
+	begun   *session.Begun
+}
+
+// kind is a method that makes a change.
+type kind int
+
+const (
+	appending kind = iota
+	ending
+	beginningRun
+)
+
+// errAlone means that a change was not made, and that its caller may try alone.
+var errAlone = errors.New("the change was not made together with others")
+
+// errUnsent means that a change was not attempted because of an outage.
+var errUnsent = errors.New("the change was not attempted")
+
+// made reports whether the change was made together with others.
+func (c *change) made() bool { return c != nil && c.applied }
+
+// writeTogether is like write for a change that can be made together with others. alone
+// makes it alone, and so it does if the change is nil.
+func (s *backend) writeTogether(ctx context.Context, what string, c *change, alone func(ctx context.Context, conn *pgxpool.Conn, again bool) error) error {
+	first := c != nil
+	return s.persist(ctx, what, true, func(again *bool) error {
+		if !first {
+			return s.attempt(ctx, again, alone)
+		}
+		first = false
+		batch, err := s.group.enter(ctx, c)
+		if err != nil {
+			return err
+		}
+		if len(batch) == 1 && !s.group.always {
+			defer s.group.leave()
+			return s.attempt(ctx, again, alone)
+		}
+		if len(batch) > 0 {
+			s.makeTogether(ctx, batch)
+			s.group.leave()
+		}
+		if errors.Is(c.err, errAlone) {
+			return s.attempt(ctx, again, alone)
+		}
+		*again = c.err != nil && judge(c.err) == unknown
+		return c.err
+	})
+}
+
+// enter waits until the change was made, and returns nil, or until it is the caller's
+// turn, and returns the changes to make. The caller must then call leave. A caller whose
+// context ends before that leaves the queue.
+func (g *group) enter(ctx context.Context, c *change) ([]*change, error) {
+	g.mu.Lock()
+	if !g.busy {
+		g.busy = true
+		g.mu.Unlock()
+		return []*change{c}, nil
+	}
+	c.turn = make(chan struct{}, 1)
+	g.queue = append(g.queue, c)
+	g.mu.Unlock()
+	select {
+	case <-c.turn:
+		return c.batch, nil
+	case <-ctx.Done():
+	}
+	g.mu.Lock()
+	i := slices.Index(g.queue, c)
+	if i >= 0 {
+		g.queue = slices.Delete(g.queue, i, i+1)
+	}
+	g.mu.Unlock()
+	if i >= 0 {
+		return nil, ctx.Err()
+	}
+	<-c.turn
+	return c.batch, nil
+}
+
+// leave lets the first caller of the queue make the next changes.
+func (g *group) leave() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	batch := g.take()
+	if g.busy = len(batch) > 0; g.busy {
+		batch[0].batch = batch
+		batch[0].turn <- struct{}{}
+	}
+}
+
+// take removes the changes of the next transaction from the queue, in order: at most
+// one for each session.
+func (g *group) take() (batch []*change) {
+	size := 0
+	sessions := make(map[string]bool, min(len(g.queue), mostChanges))
+	g.queue = slices.DeleteFunc(g.queue, func(c *change) bool {
+		if sessions[c.key] || len(batch) == mostChanges || len(batch) > 0 && size+c.size > mostBytes {
+			sessions[c.key] = true // those behind it wait, too
+			return false
+		}
+		sessions[c.key] = true
+		size += c.size
+		batch = append(batch, c)
+		return true
+	})
+	return batch
+}
+
+// makeTogether makes changes in one transaction, sets their outcomes, and tells the
+// callers other than the first.
+func (s *backend) makeTogether(ctx context.Context, batch []*change) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.patience)
+	defer cancel()
+	conn, err := s.acquireUnless(ctx)
+	if err == nil {
+		err = tag(ctx, conn, s.silent(ctx, s.send(ctx, conn, batch)))
+		conn.Release()
+	}
+	if refusesWrites(err) {
+		s.writes.Failed(err) //nolint:contextcheck // the probing outlives the call
+	}
+	if err != nil {
+		if _, answered := errors.AsType[*pgconn.PgError](err); !answered && judge(err) == final {
+			err = &lostError{err} // the response was not understood
+		}
+		if judge(err) == final {
+			err = errAlone // one of the changes is the reason
+		}
+	}
+	for _, c := range batch {
+		if c.applied = c.applied && err == nil; !c.applied {
+			c.err = cmp.Or(err, errAlone)
+		}
+	}
+	for _, c := range batch[1:] {
+		c.turn <- struct{}{}
+	}
+}
+
+// acquireUnless is acquire, unless an outage has begun while the changes were queued:
+// their callers decide whether they wait for its end.
+func (s *backend) acquireUnless(ctx context.Context) (*pgxpool.Conn, error) {
+	if o := s.outage(true); o != nil {
+		return nil, fmt.Errorf("%w: %w", errUnsent, o.Err)
+	}
+	return s.acquire(ctx)
+}
+
+// send makes changes in one transaction, and sets the outcomes of those that were
+// made. All are undone if it fails.
+func (s *backend) send(ctx context.Context, conn batcher, batch []*change) error {
+	b := &pgx.Batch{}
+	var takers []func(pgx.BatchResults) error
+	for _, one := range []struct {
+		kind  kind
+		queue func(*pgx.Batch, []*change) func(pgx.BatchResults) error
+	}{{beginningRun, s.queueBegins}, {appending, queueAppends}, {ending, queueEnds}} {
+		var some []*change
+		for _, c := range batch {
+			if c.kind == one.kind {
+				some = append(some, c)
+			}
+		}
+		if len(some) > 0 {
+			takers = append(takers, one.queue(b, some))
+		}
+	}
+	results := conn.SendBatch(ctx, b)
+	for _, take := range takers {
+		if err := take(results); err != nil {
+			_ = results.Close()
+			return err
+		}
+	}
+	return results.Close()
+}

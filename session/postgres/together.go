@@ -1,0 +1,326 @@
+package postgres
+
+import (
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/parley-run/parley/session"
+)
+
+// The statements that make changes of several sessions. Each has a row for a session,
+// numbered by op, whose arrays are the parameters. A statement does not wait for a
+// session that is locked, and so two of them cannot deadlock: it omits the session.
+//
+// $1 to $8 are those of logs.args. A statement that uses them has rows s, after the
+// update.
+const (
+	// mostRead is how many entries of a session a Begin reads together with others.
+	mostRead = 32
+
+	putEventsTogether = `events AS (
+		INSERT INTO parley_events (session, seq, json, sum)
+		SELECT s.ordinal, s.seq - s.count + e.place, substr(e.entry, 5), substr(e.entry, 1, 4)
+		FROM s JOIN unnest($3::bigint[], $4::bigint[], $5::bytea[]) AS e (op, place, entry) ON e.op = s.op)`
+
+	putStateTogether = `state AS (
+		INSERT INTO parley_state (owner, name, value)
+		SELECT int8send(s.ordinal), t.name, t.value
+		FROM s JOIN unnest($6::bigint[], $7::bytea[], $8::bytea[]) AS t (op, name, value) ON t.op = s.op
+		ON CONFLICT (owner, digest) DO UPDATE SET value = excluded.value)`
+
+	setSeqTogether = ` seq = s.seq + l.count, updated = CASE WHEN l.count > 0 THEN greatest(s.updated, clock_timestamp()) ELSE s.updated END`
+
+	// $9 epochs, $10 nonces.
+	sqlAppendTogether = `WITH l AS (
+			SELECT s.ordinal, u.op, u.count
+			FROM unnest($1::bytea[], $2::bigint[], $9::bigint[], $10::bigint[]) WITH ORDINALITY AS u (digest, count, epoch, nonce, op)
+			JOIN parley_sessions s ON s.digest = u.digest
+			WHERE s.epoch = u.epoch AND NOT (u.nonce = ANY (s.retried))
+			FOR UPDATE OF s SKIP LOCKED),
+		s AS (
+			UPDATE parley_sessions s SET` + setSeqTogether + ` FROM l WHERE s.ordinal = l.ordinal
+			RETURNING l.op, l.count, s.ordinal, s.seq),
+		` + putEventsTogether + `, ` + putStateTogether + `
+		SELECT op, seq - count FROM s`
+
+	// $9 epochs, $10 statuses, $11 failures, $12 usage, $13 resumes, $14 to $19 tokens.
+	// Runs are locked in the order in which Renew locks them.
+	sqlEndTogether = `WITH l AS (
+			SELECT s.ordinal, u.*
+			FROM unnest($1::bytea[], $2::bigint[], $9::bigint[], $10::text[], $11::bytea[], $12::bytea[], $13::text[],
+				$14::bigint[], $15::bigint[], $16::bigint[], $17::bigint[], $18::bigint[], $19::bigint[])
+				WITH ORDINALITY AS u (digest, count, epoch, status, failure, usage, resumes, prompt, candidates, total, cached, thoughts, tool_prompt, op)
+			JOIN parley_sessions s ON s.digest = u.digest
+			WHERE s.epoch = u.epoch
+			FOR UPDATE OF s SKIP LOCKED),
+		s AS (
+			UPDATE parley_sessions s SET` + setSeqTogether + `, epoch = 0, busy = false, released = s.epoch
+			FROM l WHERE s.ordinal = l.ordinal
+			RETURNING l.*, s.seq, s.run, s.queued, s.app, s.usr, s.subscriptions),
+		` + putEventsTogether + `, ` + putStateTogether + `,
+		used AS (
+			INSERT INTO parley_usage_log (day, app, usr, runs, prompt, candidates, total, cached, thoughts, tool_prompt)
+			SELECT (clock_timestamp() AT TIME ZONE 'UTC')::date, s.app, s.usr, count(*),
+				sum(s.prompt), sum(s.candidates), sum(s.total), sum(s.cached), sum(s.thoughts), sum(s.tool_prompt)
+			FROM s GROUP BY s.app, s.usr),
+		locked AS (
+			SELECT r.session, r.number FROM s JOIN parley_runs r ON r.session = s.ordinal AND r.number = s.run
+			ORDER BY r.session, r.number FOR UPDATE OF r),
+		run AS (
+			UPDATE parley_runs r SET status = s.status, failure = s.failure, usage = s.usage, resumes = s.resumes,
+				first = CASE WHEN r.first = 0 AND s.count > 0 THEN s.seq - s.count + 1 ELSE r.first END,
+				last = s.seq, ended = clock_timestamp(), owner = '', request = NULL
+			FROM s JOIN locked ON locked.session = s.ordinal WHERE r.session = s.ordinal AND r.number = s.run
+			RETURNING r.session, r.id),
+		told AS (` + putDeliveries + ` SELECT unnest(s.subscriptions), run.id, s.status, clock_timestamp(), clock_timestamp()
+			FROM s JOIN run ON run.session = s.ordinal RETURNING number),
+		journal AS (DELETE FROM parley_journal j USING s WHERE j.session = s.ordinal AND j.run = s.run),
+		deaths AS (DELETE FROM parley_deaths d USING s WHERE d.session = s.ordinal AND d.run = s.run)
+		SELECT op, seq - count, queued > 0, EXISTS (SELECT FROM told) FROM s`
+
+	// $1 digests, $2 ids, $3 requests, $4 idempotency keys, $5 fingerprints, $6 nonces,
+	// $7 and $8 Read.After and Read.Of, $9 owner, $10 lease, $11 mostRead.
+	sqlTakeTogether = `WITH l AS (
+			SELECT s.ordinal, u.*
+			FROM unnest($1::bytea[], $2::text[], $3::bytea[], $4::bytea[], $5::bytea[], $6::bigint[], $7::bigint[], $8::bigint[])
+				WITH ORDINALITY AS u (digest, id, request, idem, fingerprint, nonce, after, of, op)
+			JOIN parley_sessions s ON s.digest = u.digest
+			WHERE NOT s.busy AND s.queued = 0 AND NOT (u.nonce = ANY (s.retried))
+				AND s.seq <= CASE WHEN u.of IN (0, s.ordinal) THEN u.after ELSE 0 END + $11::bigint
+				AND (u.idem IS NULL OR NOT EXISTS (SELECT FROM parley_runs r WHERE r.session = s.ordinal AND r.idem = u.idem))
+			FOR UPDATE OF s SKIP LOCKED),
+		s AS (
+			UPDATE parley_sessions s SET epoch = nextval('parley_epochs'), run = nextval('parley_numbers'), busy = true
+			FROM l WHERE s.ordinal = l.ordinal
+			RETURNING l.*, s.epoch, s.run, s.seq, s.subscriptions),
+		told AS (` + putDeliveries + ` SELECT unnest(s.subscriptions), s.id, 'running', clock_timestamp(), clock_timestamp() FROM s RETURNING number),
+		r AS (
+			INSERT INTO parley_runs (session, number, id, status, owner, epoch, attempt, lease, nonce, first, request, idem, fingerprint, created)
+			SELECT s.ordinal, s.run, s.id, 'running', $9::text, s.epoch, 1, clock_timestamp() + $10::bigint * interval '1 microsecond', s.nonce,
+				s.seq + 1, s.request, s.idem, s.fingerprint, clock_timestamp()
+			FROM s RETURNING *)
+		SELECT s.op, EXISTS (SELECT FROM told), ` + runColumns + ` FROM s JOIN r ON r.session = s.ordinal`
+
+	// taken are the sessions that the statement before has claimed. $1 digests, $2
+	// nonces.
+	taken = ` FROM unnest($1::bytea[], $2::bigint[], $3::bytea[], $4::bytea[], $5::bigint[], $6::bigint[])
+			WITH ORDINALITY AS u (digest, nonce, usr, app, after, of, op)
+		JOIN parley_sessions s ON s.digest = u.digest
+		JOIN parley_runs r ON r.session = s.ordinal AND r.number = s.run AND r.nonce = u.nonce`
+
+	sqlSessionsTogether = `SELECT u.op, ` + sessionColumns + `, state.names, state.vals` + taken + `,
+		LATERAL (SELECT array_agg(t.name) AS names, array_agg(t.value) AS vals
+			FROM parley_state t WHERE t.owner = ANY (ARRAY[int8send(s.ordinal), u.usr, u.app])) AS state`
+
+	sqlEntriesTogether = `SELECT u.op, e.seq, e.json, e.sum` + taken + `
+		JOIN parley_events e ON e.session = s.ordinal AND e.seq > CASE WHEN u.of IN (0, s.ordinal) THEN u.after ELSE 0 END
+		ORDER BY u.op, e.seq`
+
+	// $9 nonces.
+	sqlMessageTogether = `WITH s AS (
+			UPDATE parley_sessions s SET seq = s.seq + l.count, updated = greatest(s.updated, clock_timestamp())
+			FROM unnest($1::bytea[], $2::bigint[], $9::bigint[]) WITH ORDINALITY AS l (digest, count, nonce, op), parley_runs r
+			WHERE s.digest = l.digest AND r.session = s.ordinal AND r.number = s.run AND r.nonce = l.nonce AND r.first = s.seq + 1
+			RETURNING l.op, l.count, s.ordinal, s.seq),
+		` + putEventsTogether + `, ` + putStateTogether + `
+		SELECT op FROM s`
+)
+
+// together reports whether nothing in the changes needs a statement of its own.
+func (c *changes) together() bool {
+	if c.rewound > 0 || c.metadata {
+		return false
+	}
+	for _, owner := range c.owners {
+		if owner != nil { // several sessions may share it
+			return false
+		}
+	}
+	return true
+}
+
+// size is the number of bytes to send.
+func (c *changes) size() (bytes int) {
+	for _, e := range c.entries {
+		bytes += len(e.JSON)
+	}
+	for i := range c.names {
+		bytes += len(c.names[i]) + len(c.values[i])
+	}
+	return bytes
+}
+
+// logs are the changes of several logs and their states.
+type logs struct {
+	digests, entries, names, values  [][]byte
+	counts, entryOps, places, states []int64
+}
+
+// logsOf returns the changes of the logs, each as a row whose number is that in the
+// list, from 1.
+func logsOf(list []*change) *logs {
+	l := &logs{}
+	for i, c := range list {
+		op := int64(i) + 1
+		digest, _ := c.log[0].([]byte)
+		entries, _ := c.log[2].([][]byte)
+		names, _ := c.log[4].([][]byte)
+		values, _ := c.log[5].([][]byte)
+		l.digests, l.counts = append(l.digests, digest), append(l.counts, int64(len(entries)))
+		for j, e := range entries {
+			l.entryOps, l.places, l.entries = append(l.entryOps, op), append(l.places, int64(j)+1), append(l.entries, e)
+		}
+		for j := range names {
+			l.states, l.names, l.values = append(l.states, op), append(l.names, names[j]), append(l.values, values[j])
+		}
+	}
+	return l
+}
+
+func (l *logs) args(more ...any) []any {
+	return append([]any{l.digests, l.counts, l.entryOps, l.places, l.entries, l.states, l.names, l.values}, more...)
+}
+
+// column returns a value of each change.
+func column[T any](list []*change, value func(*change) T) []T {
+	values := make([]T, len(list))
+	for i, c := range list {
+		values[i] = value(c)
+	}
+	return values
+}
+
+// takeRows reads rows that begin with the number of a change.
+func takeRows(results pgx.BatchResults, list []*change, op *int64, targets []any, found func(*change) error) error {
+	rows, err := results.Query()
+	if err != nil {
+		return err
+	}
+	_, err = pgx.ForEachRow(rows, append([]any{op}, targets...), func() error { return found(list[*op-1]) })
+	return err
+}
+
+func queueAppends(b *pgx.Batch, list []*change) func(pgx.BatchResults) error {
+	b.Queue(sqlAppendTogether, logsOf(list).args(
+		column(list, func(c *change) int64 { return c.epoch }), column(list, func(c *change) int64 { return c.nonce }))...)
+	return func(results pgx.BatchResults) error {
+		var op, base int64
+		return takeRows(results, list, &op, []any{&base}, func(c *change) error {
+			c.applied, c.base = true, base
+			return nil
+		})
+	}
+}
+
+// ended is what the end of a run stores beside the log.
+type ended struct {
+	status, resumes string
+	failure, usage  []byte
+	tokens          [6]int64
+}
+
+func queueEnds(b *pgx.Batch, list []*change) func(pgx.BatchResults) error {
+	args := []any{
+		column(list, func(c *change) int64 { return c.epoch }), column(list, func(c *change) string { return c.end.status }),
+		column(list, func(c *change) []byte { return c.end.failure }), column(list, func(c *change) []byte { return c.end.usage }),
+		column(list, func(c *change) string { return c.end.resumes }),
+	}
+	for i := range list[0].end.tokens {
+		args = append(args, column(list, func(c *change) int64 { return c.end.tokens[i] }))
+	}
+	b.Queue(sqlEndTogether, logsOf(list).args(args...)...)
+	return func(results pgx.BatchResults) error {
+		var op, base int64
+		var queued, told bool
+		return takeRows(results, list, &op, []any{&base, &queued, &told}, func(c *change) error {
+			c.applied, c.base, c.queued, c.told = true, base, queued, told
+			return nil
+		})
+	}
+}
+
+// queueBegins claims sessions, reads them, and appends the messages, like
+// beginning.take.
+func (s *backend) queueBegins(b *pgx.Batch, list []*change) func(pgx.BatchResults) error {
+	l := logsOf(list)
+	nonces := column(list, func(c *change) int64 { return c.begin.nonce })
+	after := column(list, func(c *change) int64 { return max(c.begin.Read.After, 0) })
+	of := column(list, func(c *change) int64 { return c.begin.Read.Of })
+	b.Queue(sqlTakeTogether, l.digests, column(list, func(c *change) string { return c.begin.ID }),
+		column(list, func(c *change) []byte { return c.begin.request }), column(list, func(c *change) []byte { return c.begin.idem }),
+		column(list, func(c *change) []byte { return c.begin.mark }), nonces, after, of, s.owner, s.lease, int64(mostRead))
+	read := []any{
+		l.digests, nonces, column(list, func(c *change) []byte { user := c.begin.Key.OwnerDigest(); return user[:] }),
+		column(list, func(c *change) []byte { app := c.begin.Key.AppDigest(); return app[:] }), after, of,
+	}
+	b.Queue(sqlSessionsTogether, read...)
+	b.Queue(sqlEntriesTogether, read...)
+	b.Queue(sqlMessageTogether, l.args(nonces)...)
+	return func(results pgx.BatchResults) error { return s.takeBegins(results, list) }
+}
+
+func (s *backend) takeBegins(results pgx.BatchResults, list []*change) error {
+	var op int64
+	var told bool
+	var r runRow
+	err := takeRows(results, list, &op, append([]any{&told}, r.targets()...), func(c *change) (err error) {
+		c.begun, c.told = &session.Begun{}, told
+		c.begun.Run, err = r.run(c.begin.Key)
+		r = runRow{}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	var row sessionRow
+	err = takeRows(results, list, &op, row.targets(), func(c *change) (err error) {
+		c.begun.Session, err = s.sessionOf(&row, c.begin.Key)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	var seq int64
+	var text, sum []byte
+	err = takeRows(results, list, &op, []any{&seq, &text, &sum}, func(c *change) error {
+		got := c.begun.Session
+		if !c.begin.Read.NoEvents && seq <= got.Seq {
+			got.Add(session.Load(seq, text, sum))
+		}
+		text, sum = nil, nil
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	err = takeRows(results, list, &op, nil, func(c *change) error {
+		c.applied = true
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for _, c := range list {
+		if c.begun == nil {
+			continue
+		}
+		if !c.applied || c.begun.Session == nil || !c.complete() {
+			return fmt.Errorf("the run %s has begun, and its session was not read", c.begin.ID)
+		}
+	}
+	return nil
+}
+
+// complete reports whether all entries were read that the caller asked for.
+func (c *change) complete() bool {
+	got, read := c.begun.Session, &c.begin.Read
+	if read.NoEvents {
+		return true
+	}
+	after := min(max(read.After, 0), got.Seq)
+	if read.Of != 0 && read.Of != got.Ordinal {
+		after = 0
+	}
+	return int64(len(got.Entries)) == got.Seq-after
+}
