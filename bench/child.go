@@ -46,17 +46,23 @@ func (b *bench) startOn(ctx context.Context, where place, kind string, w workloa
 		base := filepath.Join(b.profiles, scenario+"-"+kind)
 		args = append(args, "-cpuprofile", base+".cpu.prof", "-allocprofile", base+".alloc.prof", "-heapprofile", base+".heap.prof")
 	}
-	return b.spawn(ctx, kind, append(args, kind, w.name)...)
+	return b.spawnOf(ctx, where.program, kind, append(args, kind, w.name)...)
 }
 
 // spawn starts this program again, with other arguments, and waits until it
 // listens.
 func (b *bench) spawn(ctx context.Context, kind string, args ...string) (*child, error) {
-	program, err := os.Executable()
-	if err != nil {
-		return nil, err
+	return b.spawnOf(ctx, "", kind, args...)
+}
+
+// spawnOf is spawn for another version of this program.
+func (b *bench) spawnOf(ctx context.Context, program, kind string, args ...string) (c *child, err error) {
+	if program == "" {
+		if program, err = os.Executable(); err != nil {
+			return nil, err
+		}
 	}
-	c := &child{kind: kind, cmd: exec.CommandContext(ctx, program, args...)}
+	c = &child{kind: kind, cmd: exec.CommandContext(ctx, program, args...)}
 	c.cmd.Stderr = b.log
 	// The child ends when its input does, so it cannot outlive us.
 	if c.stdin, err = c.cmd.StdinPipe(); err != nil {

@@ -6,6 +6,7 @@
 //	go run ./bench -only run,run_sse   some scenarios
 //	go run ./bench -profile /tmp/p     with profiles of every server
 //	go run ./bench soak -for 10m       whether a server stays as it is, see soak.go
+//	go run ./bench -only load_postgres -before /tmp/b   beside another version of it
 //	go run ./bench target URL          a server that runs already, see target.go
 //
 // Each server is a process of its own, so that its CPU time and memory can be
@@ -70,6 +71,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	asJSON := flags.Bool("json", false, "print the results as JSON")
 	conns := flags.Int("conns", 0, "number of connections that send requests (default 16, and 64 with databases)")
 	rounds := flags.Int("rounds", 0, "how often each measurement is repeated")
+	flags.StringVar(&b.before, "before", "", "this program of another version, to compare load_postgres and load_sqlite with")
 	flags.StringVar(&b.profiles, "profile", "", "directory for CPU and allocation profiles of the servers")
 	if err := flags.Parse(args); err != nil {
 		return err

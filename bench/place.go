@@ -18,8 +18,9 @@ import (
 
 // place is where a server keeps its sessions.
 type place struct {
-	url   string        // empty for memory
-	lease time.Duration // of runs; 0 for what the server has by itself
+	url     string        // empty for memory
+	lease   time.Duration // of runs; 0 for what the server has by itself
+	program string        // this program of another version; empty for this one
 }
 
 // The kinds of places.

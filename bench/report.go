@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"text/tabwriter"
 )
 
@@ -79,7 +80,7 @@ func (r result) limit() string {
 	case r.RatioFloor > 0:
 		return fmt.Sprintf("at least %.1f times", r.RatioFloor)
 	case r.ValueLimit > 0:
-		return fmt.Sprintf("%.0f", r.ValueLimit)
+		return strconv.FormatFloat(r.ValueLimit, 'f', -1, 64)
 	case r.MustBeZero:
 		return "0"
 	}

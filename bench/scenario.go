@@ -35,6 +35,8 @@ func scenarios() []scenario {
 		{"wait_typescript", waitTypeScript},
 		{"run_sqlite", runSQLite},
 		{"run_postgres", runPostgres},
+		{"load_sqlite", loadSQLite},
+		{"load_postgres", loadPostgres},
 		longSession(inSQLite, limitGrowthStored),
 		longSession(inPostgres, limitGrowthStored),
 		{"get_session", readSession},
@@ -56,6 +58,7 @@ func names() []string {
 type bench struct {
 	sizes
 	profiles string // directory, empty for none
+	before   string // program of another version, empty for none
 	log      io.Writer
 	postgres *lazyPostgres
 }
@@ -114,7 +117,9 @@ const (
 
 	// With databases.
 	floorStored       = 0.5 // times the same statements without Parley
-	limitTransactions = 6   // for one run
+	limitTransactions = 1   // for a run, if many are active
+	limitAlone        = 4   // the same, of one client, with all upkeep
+	limitDatabase     = 0.6 // ms of CPU of the database for such a run
 	limitGrowthStored = 1.5 // times an early turn
 	limitGet          = 3.0 // times writing the same bytes
 	limitPage         = 5   // ms

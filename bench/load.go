@@ -1,0 +1,187 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// loadSQLite measures runs on SQLite, beside another version of this program if there
+// is one.
+func loadSQLite(ctx context.Context, b *bench) ([]result, error) {
+	both, _, err := b.load(ctx, "load_sqlite", inSQLite, b.clients)
+	return both, err
+}
+
+// loadPostgres measures runs on Postgres, by one client and by many, and what they cost
+// the database, beside another version of this program if there is one.
+func loadPostgres(ctx context.Context, b *bench) ([]result, error) {
+	const name = "load_postgres"
+	var results []result
+	for _, clients := range []int{1, b.clients} {
+		some, loads, err := b.load(ctx, name, inPostgres, clients)
+		if err != nil {
+			return nil, err
+		}
+		results = append(results, some...)
+		limits := []float64{limitAlone, 0}
+		if clients > 1 {
+			limits = []float64{limitTransactions, limitDatabase}
+		}
+		each := []result{
+			{Unit: fmt.Sprintf("transactions a run, %d clients", clients), ValueLimit: limits[0]},
+			{Unit: fmt.Sprintf("ms of database CPU a run, %d clients", clients), ValueLimit: limits[1]},
+		}
+		for i, l := range loads {
+			values, err := l.database(ctx, b)
+			if err != nil {
+				return nil, err
+			}
+			for j := range each {
+				each[j].Scenario = name
+				if i == 0 {
+					each[j].Parley = values[j]
+				} else {
+					each[j].Baseline, each[j].Ratio = values[j], each[j].Parley/values[j]
+				}
+			}
+		}
+		results = append(results, each...)
+	}
+	return results, nil
+}
+
+// loaded is a server under load.
+type loaded struct {
+	place  place
+	server *child
+	crowd  *crowd
+	rates  []float64
+	spent  float64 // CPU seconds of the database
+}
+
+// database returns the transactions and the milliseconds of CPU of a run. The server
+// must have ended.
+func (l *loaded) database(ctx context.Context, b *bench) ([2]float64, error) {
+	each, err := transactions(ctx, b, l.place, l.crowd)
+	return [2]float64{each, 1000 * l.spent / float64(l.crowd.runs)}, err
+}
+
+// load has clients talk to a server and to one of the other version, in turns. The
+// places are dropped when b ends.
+func (b *bench) load(ctx context.Context, name, kind string, clients int) (results []result, loads []*loaded, err error) {
+	programs := []string{""}
+	if b.before != "" {
+		programs = append(programs, b.before)
+	}
+	defer func() {
+		for _, l := range loads {
+			l.crowd.Close()
+			l.server.stop()
+		}
+	}()
+	for _, program := range programs {
+		l := &loaded{}
+		if l.place, _, err = b.place(ctx, kind); err != nil {
+			return nil, nil, err
+		}
+		l.place.program = program
+		if l.server, err = b.startOn(ctx, l.place, kindParley, runTurn, name); err != nil {
+			return nil, nil, err
+		}
+		if l.crowd, err = newCrowd([]*child{l.server}, clients); err != nil {
+			l.server.stop()
+			return nil, nil, err
+		}
+		loads = append(loads, l)
+	}
+	for round := range b.rounds + 1 {
+		for _, l := range loads {
+			before, err := b.databaseCPU(ctx, kind)
+			if err != nil {
+				return nil, loads, err
+			}
+			rate := 0.0
+			parts := max(1, 8/clients) // one client alone has done little after its conversations
+			for part := range parts {
+				rate += l.crowd.talk(fmt.Sprintf("round-%d-%d", round, part)) / float64(parts)
+			}
+			l.rates = append(l.rates, rate)
+			after, err := b.databaseCPU(ctx, kind)
+			if err != nil {
+				return nil, loads, err
+			}
+			l.spent += after - before
+			b.logf("%s: %d clients, round %d of %d: %.0f runs/s %s", name, clients, round, b.rounds, l.rates[round], l.place.program)
+		}
+	}
+	this := loads[0].rates[1:] // the first one is to warm up
+	unit := fmt.Sprintf("runs/s, %d clients", clients)
+	if len(loads) == 1 {
+		results = append(results, result{Scenario: name, Unit: unit, Parley: median(this)})
+	} else {
+		results = append(results, rates(name, unit+", to the other version", this, loads[1].rates[1:], 0))
+	}
+	return append(results, loads[0].crowd.faults(name, b)), loads, nil
+}
+
+// databaseCPU is the CPU time of all processes of the database so far. It is 0 where
+// there is no /proc to ask, and without a server.
+func (b *bench) databaseCPU(ctx context.Context, kind string) (seconds float64, err error) {
+	if kind != inPostgres {
+		return 0, nil
+	}
+	server, err := b.postgres.get(ctx)
+	if err != nil {
+		return 0, err
+	}
+	err = onPostgres(ctx, server.URL(), func(conn *pgx.Conn) error {
+		parent := processStat(int(conn.PgConn().PID())).parent
+		all, err := filepath.Glob("/proc/[0-9]*/stat")
+		if err != nil {
+			return err
+		}
+		for _, path := range all {
+			pid, err := strconv.Atoi(filepath.Base(filepath.Dir(path)))
+			if err != nil {
+				continue
+			}
+			switch s := processStat(pid); {
+			case pid == parent:
+				seconds += s.own + s.children
+			case s.parent == parent && parent != 0:
+				seconds += s.own
+			}
+		}
+		return nil
+	})
+	return seconds, err
+}
+
+// stat is what /proc tells of a process: the zero value if there is none.
+type stat struct {
+	parent        int
+	own, children float64 // CPU seconds; children are those that have ended
+}
+
+func processStat(pid int) (s stat) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	_, rest, ok := strings.Cut(string(text), ") ") // after the name, which may contain spaces
+	fields := strings.Fields(rest)
+	if err != nil || !ok || len(fields) < 15 {
+		return stat{}
+	}
+	number := func(i int) float64 {
+		n, _ := strconv.ParseFloat(fields[i], 64)
+		return n
+	}
+	const ticks = 100 // a second, on all systems that have /proc
+	s.parent = int(number(1))
+	s.own, s.children = (number(11)+number(12))/ticks, (number(13)+number(14))/ticks
+	return s
+}
