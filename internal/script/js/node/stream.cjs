@@ -4,14 +4,29 @@ const { partial } = require("../prelude/absent.js");
 
 const { Readable, Writable, Duplex, finished } = Stream;
 
-Readable.fromWeb = (stream, options) => Readable.from(stream, { objectMode: false, ...options });
+Readable.fromWeb = (stream, options) => {
+  const reader = stream.getReader();
+  return new Readable({
+    ...options,
+    read() {
+      reader.read().then(
+        ({ done, value }) => this.push(done ? null : value),
+        (error) => this.destroy(error),
+      );
+    },
+    destroy(error, done) {
+      const end = () => done(error);
+      reader.cancel(error ?? undefined).then(end, end);
+    },
+  });
+};
 Readable.toWeb = (stream) => {
   const items = stream[Symbol.asyncIterator]();
   return new ReadableStream({
     async pull(controller) {
       const { done, value } = await items.next();
       if (done) controller.close();
-      else controller.enqueue(value instanceof Uint8Array ? new Uint8Array(value) : value);
+      else controller.enqueue(value instanceof Uint8Array && !stream.readableObjectMode ? new Uint8Array(value) : value);
     },
     async cancel(reason) {
       stream.destroy(reason);
