@@ -1,6 +1,19 @@
 const { Buffer, constants } = require("../prelude/buffer.js");
 const { partial } = require("../prelude/absent.js");
 
+// The characters that an encoding does not have.
+const charsets = {
+  ascii: /[^\0-\x7f]/gu,
+  latin1: /[^\0-\xff]/gu,
+  binary: /[^\0-\xff]/gu,
+  ucs2: "all",
+  "ucs-2": "all",
+  utf16le: "all",
+  "utf-16le": "all",
+  utf8: "all",
+  "utf-8": "all",
+};
+
 module.exports = partial(
   "node:buffer",
   {
@@ -21,8 +34,17 @@ module.exports = partial(
         return false;
       }
     },
+    transcode(source, from, to) {
+      const [input, output] = [from, to].map((name) => charsets[String(name).toLowerCase()]);
+      if (!input || !output) throw Object.assign(new Error(`Unable to transcode Buffer [U_ILLEGAL_ARGUMENT_ERROR]`), { code: "U_ILLEGAL_ARGUMENT_ERROR", errno: 1 });
+      const text = Buffer.from(source).toString(from);
+      return Buffer.from(output === "all" ? text : text.replace(output, "?"), to);
+    },
+    SlowBuffer: function SlowBuffer(size) {
+      return Buffer.allocUnsafeSlow(size);
+    },
     isAscii: (input) => Buffer.from(input).every((byte) => byte < 0x80),
   },
-  "SlowBuffer transcode resolveObjectURL",
-  "use Buffer.from and toString with an encoding",
+  "resolveObjectURL",
+  "pass the Blob itself",
 );

@@ -1,6 +1,8 @@
 import { bytesOf, concat, decodeUTF8, encodeUTF8, isBytes, latin1, toBase64, utf16le } from "./bytes.js";
 import { custom } from "./inspect.js";
-import { numberMethods } from "./numbers.js";
+import { checkNumber, checkOffset, failure, numberMethods, outOfRange, received, wrongType } from "./numbers.js";
+
+export const constants = { MAX_LENGTH: 2 ** 31, MAX_STRING_LENGTH: 2 ** 29 };
 
 const encodings = {
   utf8: "utf8",
@@ -17,12 +19,18 @@ const encodings = {
   "utf-16le": "utf16le",
 };
 
+const encodingIn = (name) => {
+  const key = String(name).toLowerCase();
+  return Object.hasOwn(encodings, key) ? encodings[key] : undefined;
+};
+
 function encodingOf(name = "utf8") {
-  const key = String(name ?? "utf8").toLowerCase();
-  if (!Object.hasOwn(encodings, key))
-    throw Object.assign(new TypeError(`Unknown encoding: ${name}`), { code: "ERR_UNKNOWN_ENCODING" });
-  return encodings[key];
+  const found = encodingIn(name);
+  if (!found) throw failure(TypeError, "ERR_UNKNOWN_ENCODING", `Unknown encoding: ${name}`);
+  return found;
 }
+
+const decode = (text, encoding) => decoders[typeof encoding === "string" && encoding ? encodingOf(encoding) : "utf8"](text);
 
 function units(text, size, put) {
   const bytes = new Uint8Array(text.length * size);
@@ -63,55 +71,107 @@ const encoders = {
   utf16le,
 };
 
-const view = (bytes) => new Buffer(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-const typeError = (message) => Object.assign(new TypeError(message), { code: "ERR_INVALID_ARG_TYPE" });
+const view = (bytes) => new FastBuffer(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+const isArrayBuffer = (value) => value instanceof ArrayBuffer || value instanceof SharedArrayBuffer;
 
-export class Buffer extends Uint8Array {
-  constructor(value, offset, length) {
-    if (typeof value === "string")
-      super(decoders[encodingOf(offset)](value)); // new Buffer("text") is old, and around
-    else super(value, offset, length);
-  }
+function checkBytes(name, value) {
+  if (!(value instanceof Uint8Array)) throw wrongType(name, "an instance of Buffer or Uint8Array", value);
+}
 
-  static from(value, encoding, length) {
-    if (typeof value === "string") return view(decoders[encodingOf(encoding)](value));
-    if (value instanceof ArrayBuffer || value instanceof SharedArrayBuffer) return new Buffer(value, encoding, length);
+/** Old code calls Buffer, with and without new; its methods are those of FastBuffer. */
+export function Buffer(value, encodingOrOffset, length) {
+  if (typeof value !== "number") return Buffer.from(value, encodingOrOffset, length);
+  if (typeof encodingOrOffset === "string") throw wrongType("string", "of type string", value);
+  return Buffer.alloc(value);
+}
+Object.setPrototypeOf(Buffer, Uint8Array);
+Object.defineProperty(Buffer, Symbol.species, { get: () => FastBuffer, configurable: true });
+
+function fromArrayBuffer(buffer, offset, length) {
+  const at = Number(offset) || 0;
+  const outside = (name) => failure(RangeError, "ERR_BUFFER_OUT_OF_BOUNDS", `"${name}" is outside of buffer bounds`);
+  if (at > buffer.byteLength) throw outside("offset");
+  const size = length === undefined ? buffer.byteLength - at : Math.max(0, Number(length) || 0);
+  if (at >= 0 && size > buffer.byteLength - at) throw outside("length");
+  return new FastBuffer(buffer, at, size);
+}
+
+const fromList = (list) => view(Uint8Array.from(list, (n) => Number(n) & 255));
+
+const statics = {
+  from(value, encodingOrOffset, length) {
+    if (typeof value === "string") return view(decode(value, encodingOrOffset));
     if (value !== null && typeof value === "object") {
+      if (isArrayBuffer(value)) return fromArrayBuffer(value, encodingOrOffset, length);
       const plain = value.valueOf?.();
       if (plain !== value && (typeof plain === "string" || (typeof plain === "object" && plain)))
-        return Buffer.from(plain, encoding, length);
-      if (value.type === "Buffer" && Array.isArray(value.data)) return new Buffer(value.data);
-      if (typeof value.length === "number" || value[Symbol.iterator])
-        return new Buffer(Array.from(value, (n) => Number(n) & 255));
+        return Buffer.from(plain, encodingOrOffset, length);
+      if (value.length !== undefined || isArrayBuffer(value.buffer)) return typeof value.length === "number" ? fromList(value) : Buffer.alloc(0);
+      if (value.type === "Buffer" && Array.isArray(value.data)) return fromList(value.data);
+      const text = value[Symbol.toPrimitive]?.("string");
+      if (typeof text === "string") return view(decode(text, encodingOrOffset));
     }
-    throw typeError("The first argument must be a string, an array, a Buffer or an ArrayBuffer");
-  }
-  static of(...items) {
-    return Buffer.from(items);
-  }
-  static isBuffer(value) {
-    return value instanceof Buffer;
-  }
-  static isEncoding(name) {
-    return typeof name === "string" && Object.hasOwn(encodings, name.toLowerCase());
-  }
-  static byteLength(value, encoding) {
-    return typeof value === "string" ? decoders[encodingOf(encoding)](value).length : bytesOf(value).length;
-  }
-  static concat(list, length) {
-    if (!Array.isArray(list)) throw typeError("Buffer.concat takes an array of Buffers");
+    throw failure(TypeError, "ERR_INVALID_ARG_TYPE", `The first argument must be of type string or an instance of Buffer, ArrayBuffer, or Array or an Array-like Object. Received ${received(value)}`);
+  },
+  of: (...items) => fromList(items),
+  copyBytesFrom(source, offset = 0, length) {
+    if (!ArrayBuffer.isView(source) || source instanceof DataView) throw wrongType("view", "an instance of TypedArray", source);
+    checkOffset("offset", offset, 0);
+    if (length !== undefined) checkOffset("length", length, 0);
+    return view(bytesOf(source.subarray(offset, length === undefined ? undefined : offset + length)).slice());
+  },
+  isBuffer: (value) => value instanceof Buffer,
+  isEncoding: (name) => typeof name === "string" && encodingIn(name) !== undefined,
+  byteLength(value, encoding) {
+    if (typeof value !== "string") {
+      if (!isBytes(value)) throw wrongType("string", "of type string or an instance of Buffer or ArrayBuffer", value);
+      return value.byteLength;
+    }
+    switch (encodingIn(encoding)) {
+      case "latin1":
+      case "ascii":
+        return value.length;
+      case "utf16le":
+        return 2 * value.length;
+      case "hex":
+        return value.length >>> 1;
+      case "base64":
+      case "base64url":
+        return ((value.length - /={0,2}$/.exec(value.slice(-2))[0].length) * 3) >>> 2; // whatever else is in it
+    }
+    return decoders.utf8(value).length;
+  },
+  concat(list, length) {
+    if (!Array.isArray(list)) throw wrongType("list", "an instance of Array", list);
+    list.forEach((part, i) => checkBytes(`list[${i}]`, part));
     const all = view(concat(list.map(bytesOf)));
     if (length === undefined || length === all.length) return all;
+    checkOffset("length", length, 0);
     const out = Buffer.alloc(length);
     out.set(all.subarray(0, length));
     return out;
-  }
-  static compare(a, b) {
+  },
+  compare(a, b) {
+    checkBytes("buf1", a);
+    checkBytes("buf2", b);
     const n = Math.min(a.length, b.length);
     for (let i = 0; i < n; i++) if (a[i] !== b[i]) return a[i] < b[i] ? -1 : 1;
     return Math.sign(a.length - b.length);
-  }
+  },
+};
+for (const [name, value] of Object.entries(statics))
+  Object.defineProperty(Buffer, name, { value, writable: true, configurable: true });
 
+function needleOf(value, encoding) {
+  if (typeof value === "number") return Uint8Array.of(value & 255);
+  if (typeof value === "string") return decoders[encodingOf(encoding)](value);
+  checkBytes("value", value);
+  return bytesOf(value);
+}
+
+const startsAt = (buffer, needle, at) => needle.every((byte, i) => buffer[at + i] === byte);
+
+class FastBuffer extends Uint8Array {
   get parent() {
     return this.buffer;
   }
@@ -128,11 +188,16 @@ export class Buffer extends Uint8Array {
     return { type: "Buffer", data: Array.from(this) };
   }
   equals(other) {
-    if (!(other instanceof Uint8Array)) throw typeError("A Buffer is compared with a Buffer or a Uint8Array");
+    checkBytes("otherBuffer", other);
     return Buffer.compare(this, other) === 0;
   }
-  compare(target, targetStart = 0, targetEnd = target.length, start = 0, end = this.length) {
-    return Buffer.compare(this.subarray(start, end), target.subarray(targetStart, targetEnd));
+  compare(target, targetStart = 0, targetEnd = target?.length, start = 0, end = this.length) {
+    checkBytes("target", target);
+    checkOffset("targetStart", targetStart, 0);
+    checkOffset("targetEnd", targetEnd, 0, target.length);
+    checkOffset("sourceStart", start, 0);
+    checkOffset("sourceEnd", end, 0, this.length);
+    return Buffer.compare(bytesOf(this).subarray(start, Math.max(start, end)), bytesOf(target).subarray(targetStart, Math.max(targetStart, targetEnd)));
   }
   subarray(start, end) {
     return view(super.subarray(start, end));
@@ -140,52 +205,80 @@ export class Buffer extends Uint8Array {
   slice(start, end) {
     return this.subarray(start, end); // not a copy, unlike that of a Uint8Array
   }
-  copy(target, at = 0, start = 0, end = this.length) {
-    const part = bytesOf(this).subarray(start, Math.min(end, start + Math.max(0, target.length - at)));
+  copy(target, at, start, end) {
+    checkBytes("target", target);
+    const integer = (value, otherwise) => (value === undefined ? otherwise : Math.trunc(Number(value)) || 0);
+    [at, start, end] = [integer(at, 0), integer(start, 0), integer(end, this.length)];
+    if (at < 0) throw outOfRange("targetStart", ">= 0", at);
+    if (start < 0 || start > this.length) throw outOfRange("sourceStart", `>= 0 && <= ${this.length}`, start);
+    if (end < 0) throw outOfRange("sourceEnd", ">= 0", end);
+    if (at >= target.length || start >= end) return 0;
+    const part = bytesOf(this).subarray(start, Math.min(end, start + target.length - at));
     target.set(part, at);
     return part.length;
   }
   write(text, offset = 0, length, encoding) {
-    if (typeof offset === "string") [offset, length, encoding] = [0, undefined, offset];
+    if (length === undefined && typeof offset === "string") [offset, encoding] = [0, offset];
     if (typeof length === "string") [length, encoding] = [undefined, length];
+    checkOffset("offset", offset, 0, this.length);
+    if (length !== undefined) checkOffset("length", length, 0, this.length);
+    const kind = encodingOf(encoding || undefined);
+    if (typeof text !== "string") throw wrongType("string", "of type string", text);
     const room = Math.min(length ?? Infinity, this.length - offset);
-    let bytes = decoders[encodingOf(encoding)](text);
+    let bytes = decoders[kind](text);
     if (bytes.length > room) {
       let cut = room; // no half characters
-      if (encodingOf(encoding) === "utf8") while (cut > 0 && (bytes[cut] & 0xc0) === 0x80) cut--;
+      if (kind === "utf8") while (cut > 0 && (bytes[cut] & 0xc0) === 0x80) cut--;
+      if (kind === "utf16le") cut -= cut % 2;
       bytes = bytes.subarray(0, cut);
     }
     this.set(bytes, offset);
     return bytes.length;
   }
-  fill(value, offset = 0, end = this.length, encoding = "utf8") {
-    if (typeof offset === "string") [offset, encoding] = [0, offset];
-    if (typeof end === "string") [end, encoding] = [this.length, end];
+  fill(value, offset = 0, end = this.length, encoding) {
+    if (typeof value === "string") {
+      if (typeof offset === "string") [offset, end, encoding] = [0, this.length, offset];
+      else if (typeof end === "string") [end, encoding] = [this.length, end];
+      encodingOf(encoding);
+      if (value === "") value = 0;
+    }
+    checkNumber("offset", offset, 0);
+    checkNumber("end", end, 0, this.length);
+    if (offset >= end) return this;
     if (typeof value !== "string" && !isBytes(value)) return super.fill(Number(value) & 255, offset, end);
-    const pattern = typeof value === "string" ? decoders[encodingOf(encoding)](value) : bytesOf(value);
-    for (let i = offset; i < end; i++) this[i] = pattern.length ? pattern[(i - offset) % pattern.length] : 0;
+    const pattern = typeof value === "string" ? decode(value, encoding) : bytesOf(value);
+    if (!pattern.length) throw failure(TypeError, "ERR_INVALID_ARG_VALUE", "The argument 'value' is invalid.");
+    for (let i = offset; i < end; i++) this[i] = pattern[(i - offset) % pattern.length];
     return this;
-  }
-  #needle(value, encoding) {
-    if (typeof value === "number") return Uint8Array.of(value & 255);
-    return typeof value === "string" ? decoders[encodingOf(encoding)](value) : bytesOf(value);
   }
   indexOf(value, from = 0, encoding) {
     if (typeof from === "string") [from, encoding] = [0, from];
-    const needle = this.#needle(value, encoding);
-    let i = from < 0 ? Math.max(0, this.length + from) : from;
+    const needle = needleOf(value, encoding);
+    const start = Math.trunc(Number(from)) || 0;
+    let i = start < 0 ? Math.max(0, this.length + start) : start;
     if (!needle.length) return Math.min(i, this.length);
-    for (; (i = super.indexOf(needle[0], i)) >= 0; i++) if (needle.every((b, j) => this[i + j] === b)) return i;
+    for (; (i = super.indexOf(needle[0], i)) >= 0; i++) if (startsAt(this, needle, i)) return i;
     return -1;
   }
-  lastIndexOf(value, from = this.length, encoding) {
-    const needle = this.#needle(value, encoding);
-    let i = Math.min(from < 0 ? this.length + from : from, this.length - needle.length);
-    for (; i >= 0; i--) if (needle.every((b, j) => this[i + j] === b)) return i;
+  lastIndexOf(value, from, encoding) {
+    if (typeof from === "string") [from, encoding] = [undefined, from];
+    const needle = needleOf(value, encoding);
+    const start = Number.isNaN(Number(from)) ? this.length : Math.trunc(Number(from));
+    let i = Math.min(start < 0 ? this.length + start : start, this.length - needle.length);
+    for (; i >= 0; i--) if (startsAt(this, needle, i)) return i;
     return -1;
   }
   includes(value, from, encoding) {
     return this.indexOf(value, from, encoding) !== -1;
+  }
+  swap16() {
+    return swap(this, 2);
+  }
+  swap32() {
+    return swap(this, 4);
+  }
+  swap64() {
+    return swap(this, 8);
   }
   [custom](depth, options, inspect) {
     const most = 50;
@@ -197,12 +290,20 @@ export class Buffer extends Uint8Array {
     return `<${this.constructor.name}${parts.length ? " " : ""}${parts.join(" ")}${extra}>`;
   }
 }
+FastBuffer.prototype.inspect = FastBuffer.prototype[custom];
+Object.defineProperty(FastBuffer.prototype, "constructor", { value: Buffer });
+Object.defineProperty(Buffer, "prototype", { value: FastBuffer.prototype, writable: false });
+
+function swap(buffer, size) {
+  if (buffer.length % size) throw failure(RangeError, "ERR_INVALID_BUFFER_SIZE", `Buffer size must be a multiple of ${8 * size}-bits`);
+  for (let i = 0; i < buffer.length; i += size) bytesOf(buffer).subarray(i, i + size).reverse();
+  return buffer;
+}
+
 // These are functions, because form-data calls them with new.
 Buffer.alloc = function alloc(size, fill, encoding) {
-  if (typeof size !== "number") throw typeError("The size of a Buffer must be a number");
-  if (!(size >= 0 && size <= 2 ** 31))
-    throw Object.assign(new RangeError(`The size ${size} is out of range`), { code: "ERR_OUT_OF_RANGE" });
-  const buffer = new Buffer(size);
+  checkNumber("size", size, 0, constants.MAX_LENGTH);
+  const buffer = new FastBuffer(size);
   return fill === undefined || fill === 0 ? buffer : buffer.fill(fill, encoding);
 };
 Buffer.allocUnsafe = function allocUnsafe(size) {
@@ -212,7 +313,7 @@ Buffer.allocUnsafeSlow = function allocUnsafeSlow(size) {
   return Buffer.alloc(size);
 };
 Buffer.poolSize = 8192;
-numberMethods(Buffer.prototype);
+numberMethods(FastBuffer.prototype);
 // Libraries copy them to objects of their own.
 for (const name of Object.getOwnPropertyNames(Buffer))
   if (typeof Buffer[name] === "function") Object.defineProperty(Buffer, name, { enumerable: true });
@@ -223,5 +324,3 @@ for (const name of ["ascii", "base64", "base64url", "hex", "latin1", "ucs2", "ut
     [`${name}Write`]: { value(text, at, length) { return this.write(text, at, length, name); }, writable: true, configurable: true },
   });
 }
-
-export const constants = { MAX_LENGTH: 2 ** 31, MAX_STRING_LENGTH: 2 ** 29 };
