@@ -61,6 +61,10 @@ type ScriptConfig struct {
 	// one only for applications that are heavy on CPU, since they share no
 	// variables. 0 means one.
 	Engines int
+	// Engine runs the applications whose package.json does not name one: "quickjs",
+	// in this process, or "node", in a process of Node.js for each, which has the
+	// rights of the user that the server runs as. Empty means "quickjs".
+	Engine string
 	// EngineMemory is how many bytes of memory each JavaScript engine may use; 0
 	// means 256 MiB. An application can have less, see its package.json.
 	EngineMemory int64
@@ -69,8 +73,8 @@ type ScriptConfig struct {
 	// deleted when the server is closed.
 	ScratchSize int64
 	// AllowProcesses lets the applications start processes: MCP servers that
-	// speak on their standard input and output. They run as the user that the
-	// server runs as.
+	// speak on their standard input and output, and Node.js for those that name it
+	// as their engine. They run as the user that the server runs as.
 	AllowProcesses bool
 	// CacheDir keeps compiled code from one start to the next; empty means that
 	// it is not kept.

@@ -20,6 +20,7 @@ import (
 	"github.com/parley-run/parley"
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/redact"
+	"github.com/parley-run/parley/internal/testkit/nodejs"
 	"github.com/parley-run/parley/internal/testkit/provider"
 	"github.com/parley-run/parley/model"
 	"github.com/parley-run/parley/model/scripted"
@@ -72,12 +73,16 @@ var callbackCode = regexp.MustCompile(`[?&]code=([^&\\"]+)`)
 func TestTypeScriptLogin(t *testing.T) {
 	for _, app := range []string{"custom", "custom_classic", "authenticated", "documented", "documented_classic"} {
 		for _, store := range []string{"memory", "sqlite", "postgres"} {
-			t.Run(app+"/"+store, func(t *testing.T) { loginInTypeScript(t, app, store) })
+			t.Run(app+"/"+store, func(t *testing.T) { loginInTypeScript(t, "quickjs", app, store) })
 		}
+		t.Run(app+"/node", func(t *testing.T) {
+			nodejs.Node(t)
+			loginInTypeScript(t, "node", app, "sqlite")
+		})
 	}
 }
 
-func loginInTypeScript(t *testing.T, app, store string) {
+func loginInTypeScript(t *testing.T, engine, app, store string) {
 	t.Helper()
 	p := provider.Start(t, provider.Options{RedirectURIs: []string{redirect}, RequirePKCE: true})
 	api := newCalendarAPI(t, p)
@@ -90,7 +95,7 @@ func loginInTypeScript(t *testing.T, app, store string) {
 	}
 	var logged bytes.Buffer
 	cfg := parley.Config{
-		Scripts: parley.ScriptConfig{Dir: filepath.Join("testdata", "login", app), AppName: "calendar"}, Models: map[string]model.Model{"scripted": lister()},
+		Scripts: parley.ScriptConfig{Dir: filepath.Join("testdata", "login", app), AppName: "calendar", Engine: engine}, Models: map[string]model.Model{"scripted": lister()},
 		Logins: parley.LoginConfig{AllowPrivate: []string{"127.0.0.0/8", "::1/128"}},
 		Log:    slog.New(slog.NewTextHandler(&logged, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	}

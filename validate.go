@@ -72,6 +72,9 @@ func (c *ScriptConfig) validate() error {
 	if c.Engines < 0 {
 		return wrong("Scripts.Engines", "must not be negative")
 	}
+	if !slices.Contains([]string{"", "quickjs", "node"}, c.Engine) {
+		return wrong("Scripts.Engine", "%q is neither quickjs nor node", c.Engine)
+	}
 	if c.EngineMemory != 0 && (c.EngineMemory < minEngineMemory || c.EngineMemory > maxEngineMemory) {
 		return wrong("Scripts.EngineMemory", "%d bytes are not from %s to %s", c.EngineMemory, bounded.Size(minEngineMemory), bounded.Size(maxEngineMemory))
 	}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/parley-run/parley"
 	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/testkit/nodejs"
 	"github.com/parley-run/parley/tool"
 )
 
@@ -67,6 +68,19 @@ func (v *visits) ServeHTTP(_ http.ResponseWriter, r *http.Request) {
 // not ended.
 func TestTypeScriptWorkflowTakeover(t *testing.T) {
 	t.Parallel()
+	for _, engine := range []string{"quickjs", "node"} {
+		t.Run(engine, func(t *testing.T) {
+			t.Parallel()
+			if engine == "node" {
+				nodejs.Node(t)
+			}
+			workflowTakeover(t, engine)
+		})
+	}
+}
+
+func workflowTakeover(t *testing.T, engine string) {
+	t.Helper()
 	once := map[string]int{"a": 1, "left": 1, "right": 1, "generator": 1, "generator-yielded": 1, "outer": 1, "one": 1, "two": 1, "approve": 2, "end": 1}
 	for stop, again := range map[string][]string{
 		"a":                 {"a"},
@@ -92,7 +106,7 @@ func TestTypeScriptWorkflowTakeover(t *testing.T) {
 			db := "sqlite://" + filepath.Join(t.TempDir(), "parley.db")
 			open := func() *parley.Server {
 				srv, err := parley.Open(t.Context(), parley.Config{
-					Scripts: parley.ScriptConfig{Dir: dir, AppName: "app"}, Offline: true, Sessions: parley.SessionConfig{URL: db},
+					Scripts: parley.ScriptConfig{Dir: dir, AppName: "app", Engine: engine}, Offline: true, Sessions: parley.SessionConfig{URL: db},
 					Stdout: io.Discard, Log: slog.New(slog.NewTextHandler(t.Output(), nil)),
 				})
 				if err != nil {

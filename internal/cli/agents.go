@@ -15,6 +15,7 @@ import (
 type agentFlags struct {
 	dir, appName string
 	offline      bool
+	engine       *choice
 	memory       int64 // of one engine
 	scratch      int64 // of one application
 	processes    toggle
@@ -33,6 +34,8 @@ func (a *agentFlags) define(flags *pflag.FlagSet) {
 func (a *agentFlags) defineCode(flags *pflag.FlagSet) {
 	flags.VarPF(&a.processes, "allow_processes", "", "let agents start processes, such as MCP servers over\nstdio; they run as the user of this program").NoOptDefVal = "true"
 	flags.Int64Var(&a.scratch, "scratch_size", 256<<20, "`size` of the files that the code of an application may\nkeep below os.tmpdir(); 0 for none")
+	a.engine = oneOf("quickjs", "node")
+	flags.Var(a.engine, "engine", "what runs the code of agents whose package.json does not\nsay: QuickJS, or a process of Node.js for each, which\nruns as the user of this program")
 	flags.Int64Var(&a.memory, "engine_memory", 256<<20, "`size` of the memory that the code of an application may\nuse, for each of its JavaScript engines")
 }
 
@@ -43,11 +46,11 @@ func (a *agentFlags) allow(cfg *parley.Config, byDefault bool) error {
 	if a.processes.given {
 		cfg.Scripts.AllowProcesses = a.processes.on
 	}
-	if !cfg.Scripts.AllowProcesses {
+	if !cfg.Scripts.AllowProcesses && cfg.Scripts.Engine != "node" {
 		return nil
 	}
 	if err := hideProcess(); err != nil {
-		return fmt.Errorf("--allow_processes: this process cannot be hidden from those that agents start: %w", err)
+		return fmt.Errorf("--allow_processes or --engine node: this process cannot be hidden from those that agents start: %w", err)
 	}
 	return nil
 }
@@ -64,7 +67,7 @@ func (a *agentFlags) config(env *Env, cmd *cobra.Command, args []string) (parley
 	}
 	dir = env.path(dir)
 	return parley.Config{
-		Scripts: parley.ScriptConfig{Dir: dir, AppName: a.appName, EngineMemory: a.memory, ScratchSize: cmp.Or(a.scratch, -1), CacheDir: env.CacheDir}, Offline: a.offline, Stdout: env.Stdout,
+		Scripts: parley.ScriptConfig{Dir: dir, AppName: a.appName, Engine: a.engine.value, EngineMemory: a.memory, ScratchSize: cmp.Or(a.scratch, -1), CacheDir: env.CacheDir}, Offline: a.offline, Stdout: env.Stdout,
 	}, nil
 }
 

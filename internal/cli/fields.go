@@ -12,6 +12,7 @@ import (
 // them.
 var fields = map[string]string{ //nolint:gosec // names of flags
 	"Scripts.Dir":                  "--agent_dir",
+	"Scripts.Engine":               "--engine",
 	"Scripts.Engines":              "--engines",
 	"Scripts.EngineMemory":         "--engine_memory",
 	"Sessions.URL":                 "--session_db_url",

@@ -36,6 +36,9 @@ type ScriptOptions struct {
 	CacheDir string
 	// Reload picks up changes on disk.
 	Reload bool
+	// Engine runs applications that do not choose one: "quickjs" or "node"; empty
+	// for the former.
+	Engine string
 	// Engines is how many JavaScript engines each application has; 0 for one.
 	Engines int
 	// Memory is how many bytes each engine may use; 0 for the default.

@@ -29,6 +29,7 @@ import (
 	"github.com/parley-run/parley/internal/script/bundle"
 	"github.com/parley-run/parley/internal/script/engine"
 	"github.com/parley-run/parley/internal/script/host"
+	"github.com/parley-run/parley/internal/script/node"
 	"github.com/parley-run/parley/model"
 )
 
@@ -49,6 +50,9 @@ type Options struct {
 	// view of the environment.
 	Models func(name string, options json.RawMessage, getenv func(string) string) (model.Model, error)
 	Log    *slog.Logger
+	// Engine runs applications that do not choose one themselves: "quickjs" or "node";
+	// empty for the former.
+	Engine string
 	// Limits of each engine; nil for the default.
 	Limits *engine.Limits
 	// Memory replaces Limits.Memory, unless it is 0.
@@ -216,25 +220,29 @@ func (r *restarts) of(app string) *atomic.Int64 {
 // far as they are known.
 func (a *Apps) start(ctx context.Context, p bundle.App) (*agent.Agent, []string, error) {
 	within := bundle.NewBounds(a.root, p.Dir)
-	code, err := bundle.Build(a.opts.CacheDir, p.Entry, within)
-	if err != nil {
-		var named []string
-		if failed, ok := errors.AsType[*bundle.Error](err); ok {
-			named = failed.Files
-		}
-		return nil, named, err
-	}
-	library, err := code.Library(a.opts.CacheDir)
-	if err != nil {
-		return nil, code.Files, err
-	}
-	env, places, err := environment(p.Dir, a.root, within, a.opts.Environ)
-	files := slices.Concat(code.Files, places)
+	settings, file, err := settingsOf(p.Dir, within)
+	files := []string{p.Entry, file}
 	if err != nil {
 		return nil, files, err
 	}
-	settings, file, err := settingsOf(p.Dir, within)
-	files = append(files, file)
+	target, err := settings.target(a.opts.Engine, a.opts.Processes)
+	if err != nil {
+		return nil, files, err
+	}
+	code, err := bundle.Build(target, a.opts.CacheDir, p.Entry, within)
+	if err != nil {
+		if failed, ok := errors.AsType[*bundle.Error](err); ok {
+			files = append(files, failed.Files...)
+		}
+		return nil, files, err
+	}
+	files = append(files, code.Files...)
+	library, err := code.Library(a.opts.CacheDir)
+	if err != nil {
+		return nil, files, err
+	}
+	env, places, err := environment(p.Dir, a.root, within, a.opts.Environ)
+	files = append(files, places...)
 	if err != nil {
 		return nil, files, err
 	}
@@ -246,14 +254,17 @@ func (a *Apps) start(ctx context.Context, p bundle.App) (*agent.Agent, []string,
 	}
 	secrets := &adk.Secrets{}
 	log := slog.New(redact.Handler(a.opts.Log.Handler(), secrets.Scrub))
-	node := host.New(host.Options{App: p.Name, Dir: p.Dir, Scratch: a.scratchOf(p.Name), Env: env, Log: log, MapTraces: code.MapTraces, MaxResponse: a.opts.MaxResponse})
+	services := host.New(host.Options{App: p.Name, Dir: p.Dir, Scratch: a.scratchOf(p.Name), Env: env, Log: log, MapTraces: code.MapTraces, MaxResponse: a.opts.MaxResponse})
 	in := &instance{
-		name: p.Name, bundle: code, library: library, limits: limits, log: log, host: node.Engine(),
-		count: max(a.opts.Engines, 1), restarts: a.restarts.of(p.Name),
+		name: p.Name, bundle: code, library: library, limits: limits, log: log, host: services.Engine(),
+		thread: engine.QuickJS, count: max(a.opts.Engines, 1), restarts: a.restarts.of(p.Name),
+	}
+	if target == bundle.Node {
+		in.thread, in.count = node.Start(node.Options{App: p.Name, Dir: p.Dir}), 1 // more would be more processes
 	}
 	in.app = adk.New(adk.Options{
 		Name: p.Name, Engines: in, Single: in.count == 1, Log: log, Secrets: secrets, CredentialCall: settings.CredentialCall,
-		Processes: a.opts.Processes, Env: env, Dir: p.Dir, Locate: node.Locate, Skills: skills.load,
+		Processes: a.opts.Processes, Env: env, Dir: p.Dir, Locate: services.Locate, Skills: skills.load,
 		Models: modelCache(func(name string, options json.RawMessage) (model.Model, error) {
 			return a.opts.Models(name, options, func(key string) string { return env[key] })
 		}),

@@ -11,6 +11,7 @@ import (
 	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/agentrt"
+	"github.com/parley-run/parley/internal/testkit/nodejs"
 	"github.com/parley-run/parley/model"
 	"github.com/parley-run/parley/model/scripted"
 )
@@ -23,6 +24,26 @@ func caller(string, json.RawMessage, func(string) string) (model.Model, error) {
 		}
 		return scripted.Call(scripted.LastUserText(req), nil)(ctx, req)
 	}), nil
+}
+
+// onEngines runs a test on each engine. on chooses the engine.
+func onEngines(t *testing.T, test func(t *testing.T, on func(*Options))) {
+	t.Helper()
+	t.Run("quickjs", func(t *testing.T) { test(t, func(*Options) {}) })
+	t.Run("node", func(t *testing.T) {
+		nodejs.Node(t)
+		test(t, onNode)
+	})
+}
+
+// onNode has Node.js run applications.
+func onNode(o *Options) { o.Engine = "node" }
+
+// isNode reports whether on chooses Node.js.
+func isNode(on func(*Options)) bool {
+	var o Options
+	on(&o)
+	return o.Engine == "node"
 }
 
 // loadApps loads applications that end with the test.

@@ -78,7 +78,7 @@ func TestImportsThatCannotWork(t *testing.T) {
 		"linked": `the package "@org/shared" is linked, but the files that its package.json names are missing: build it first`,
 		"part":   `the package "part/two" is installed, but its package.json names no file for this import`,
 		"absent": `the package "@org/none" is not installed: run npm install`,
-		"native": `addon.node is a native addon, and this runtime runs JavaScript only`,
+		"native": `addon.node of the package "native" is a native addon, which QuickJS does not run: use a package without native code, or put "parley": {"engine": "node"} into the package.json of the agent`,
 	} {
 		if _, _, err := apps.Agent(name); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", name, err, want)

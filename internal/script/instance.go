@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -23,6 +24,7 @@ type instance struct {
 	name    string
 	bundle  *bundle.Bundle
 	library []byte // see bundle.Library
+	thread  engine.Start
 	limits  engine.Limits
 	log     *slog.Logger // without secrets
 	host    engine.Host  // what engines get, besides what app provides
@@ -79,7 +81,13 @@ func (in *instance) failed(ctx context.Context, err error) error {
 			in.log.InfoContext(ctx, "a tool was called with invalid arguments", "app", in.name, "tool", thrown.Tool, "err", text)
 			return err
 		}
-		in.log.WarnContext(ctx, "the application's code threw an error", "app", in.name, "err", text, "stack", in.bundle.MapStack(thrown.Stack))
+		attrs := []any{"app", in.name, "err", text, "stack", in.bundle.MapStack(thrown.Stack)}
+		if strings.Contains(text, "in this runtime") || strings.Contains(text, "WebAssembly") {
+			if advice := in.bundle.Advice(thrown.Stack); advice != "" {
+				attrs = append(attrs, "advice", advice)
+			}
+		}
+		in.log.WarnContext(ctx, "the application's code threw an error", attrs...)
 	}
 	return err
 }

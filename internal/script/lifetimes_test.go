@@ -4,7 +4,10 @@ import "testing"
 
 // Agents that code makes for one run go with it, however it ends. Each of these
 // holds 1 MB, so an engine has no room for all of them.
-func TestAgentsOfARunEnd(t *testing.T) {
+func TestAgentsOfARunEnd(t *testing.T) { onEngines(t, testAgentsOfARunEnd) }
+
+func testAgentsOfARunEnd(t *testing.T, on func(*Options)) {
+	t.Helper()
 	t.Parallel()
 	limits := generous
 	limits.Memory = 32 << 20
@@ -58,7 +61,7 @@ class Plugin extends BasePlugin {
 		}
 	}
 	return ended;
-}`)}), func(o *Options) { o.Limits = &limits })
+}`)}), on, func(o *Options) { o.Limits = &limits })
 			if got := result(t, rootOf(t, apps, "app"), "runs"); got != `{"result":64}` {
 				t.Errorf("of the runs, %s", got)
 			}

@@ -23,7 +23,7 @@ func (in *instance) spawn(ctx context.Context) (*engine.Engine, error) {
 		}
 	}
 	provided.Add(in.host)
-	e, err := engine.New(engine.QuickJS, in.limits, in.log, provided)
+	e, err := engine.New(in.thread, in.limits, in.log, provided)
 	if err != nil {
 		return nil, err
 	}

@@ -16,7 +16,10 @@ import (
 
 // A restart is counted when there is an engine again, however often that was
 // tried.
-func TestRestartsAreCounted(t *testing.T) {
+func TestRestartsAreCounted(t *testing.T) { onEngines(t, testRestartsAreCounted) }
+
+func testRestartsAreCounted(t *testing.T, on func(*Options)) {
+	t.Helper()
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "app")
 	if err := os.Mkdir(dir, 0o700); err != nil {
@@ -26,7 +29,7 @@ func TestRestartsAreCounted(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "agent.ts"), []byte(code), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	apps := loadApps(t, dir)
+	apps := loadApps(t, dir, on)
 	root := rootOf(t, apps, "app") // which keeps the instance
 	in := onlyInstance(apps)
 	count := func() int64 { return apps.Engines()[0].Restarts }

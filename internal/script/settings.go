@@ -1,6 +1,7 @@
 package script
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -22,6 +23,24 @@ type settings struct {
 	// EngineMemory is how many bytes each of its engines may use; 0 for as many as
 	// the operator allows.
 	EngineMemory int64 `json:"engineMemory"`
+	// Engine runs its code: "quickjs" or "node"; empty for what the operator has
+	// chosen.
+	Engine string `json:"engine"`
+}
+
+// target returns what runs the application. Only the operator can allow a process,
+// which has the rights of the server.
+func (s settings) target(byDefault string, processes bool) (bundle.Target, error) {
+	switch cmp.Or(s.Engine, byDefault) {
+	case "", "quickjs":
+		return bundle.QuickJS, nil
+	case "node":
+		if byDefault != "node" && !processes {
+			return 0, errors.New(`package.json: parley.engine: "node" starts a process, which the operator of the server can allow (--allow_processes)`)
+		}
+		return bundle.Node, nil
+	}
+	return 0, fmt.Errorf(`package.json: parley.engine: %q is neither "quickjs" nor "node"`, s.Engine)
 }
 
 // limit returns the limits of the application's engines, of those that the operator

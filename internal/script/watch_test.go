@@ -23,14 +23,17 @@ func changer(t *testing.T, dir string, log *journal) func(name, text, logged str
 
 // A mistake may be anywhere, and is repaired there: in a file that only the code
 // before it imported, and in one that never was a part of what worked.
-func TestReloadAfterMistakes(t *testing.T) {
+func TestReloadAfterMistakes(t *testing.T) { onEngines(t, testReloadAfterMistakes) }
+
+func testReloadAfterMistakes(t *testing.T, on func(*Options)) {
+	t.Helper()
 	dir := write(t, map[string]string{
 		"index.ts":      "import { say } from './lib';\n" + source(`return say`),
 		"lib.ts":        "import { say as inner } from './deep/inner';\nexport const say = inner;",
 		"deep/inner.ts": "export const say = 'one';",
 	})
 	var log journal
-	apps := loadApps(t, dir, func(o *Options) {
+	apps := loadApps(t, dir, on, func(o *Options) {
 		o.Reload = true
 		o.Log = slog.New(slog.NewTextHandler(&log, nil))
 	})
@@ -52,10 +55,13 @@ func TestReloadAfterMistakes(t *testing.T) {
 	said("two!")
 }
 
-func TestReloadOfWhatNeverWorked(t *testing.T) {
+func TestReloadOfWhatNeverWorked(t *testing.T) { onEngines(t, testReloadOfWhatNeverWorked) }
+
+func testReloadOfWhatNeverWorked(t *testing.T, on func(*Options)) {
+	t.Helper()
 	dir := write(t, map[string]string{"index.ts": "import { say } from './lib/say';\n" + source(`return say`), "lib/say.ts": "export const say = ;"})
 	var log journal
-	loadApps(t, dir, func(o *Options) {
+	loadApps(t, dir, on, func(o *Options) {
 		o.Reload = true
 		o.Log = slog.New(slog.NewTextHandler(&log, nil))
 	})
@@ -65,10 +71,13 @@ func TestReloadOfWhatNeverWorked(t *testing.T) {
 }
 
 // The file that was read is not always beside the entry.
-func TestReloadOfEnvironment(t *testing.T) {
+func TestReloadOfEnvironment(t *testing.T) { onEngines(t, testReloadOfEnvironment) }
+
+func testReloadOfEnvironment(t *testing.T, on func(*Options)) {
+	t.Helper()
 	dir := write(t, map[string]string{"apps/.env": "WORD=one\n", "apps/a/index.ts": source(`return process.env.WORD`)})
 	var log journal
-	apps := loadApps(t, filepath.Join(dir, "apps"), func(o *Options) {
+	apps := loadApps(t, filepath.Join(dir, "apps"), on, func(o *Options) {
 		o.Reload = true
 		o.Log = slog.New(slog.NewTextHandler(&log, nil))
 	})
@@ -87,12 +96,15 @@ func TestReloadOfEnvironment(t *testing.T) {
 }
 
 // A version that is never ready does not keep a server from ending.
-func TestCloseDuringReload(t *testing.T) {
+func TestCloseDuringReload(t *testing.T) { onEngines(t, testCloseDuringReload) }
+
+func testCloseDuringReload(t *testing.T, on func(*Options)) {
+	t.Helper()
 	dir := write(t, map[string]string{"index.ts": source(`return 'one'`)})
 	var log journal
 	limits := generous
 	limits.Load = generous.Turn
-	apps := loadApps(t, dir, func(o *Options) {
+	apps := loadApps(t, dir, on, func(o *Options) {
 		o.Limits, o.Reload, o.Log = &limits, true, slog.New(slog.NewTextHandler(&log, nil))
 	})
 	changer(t, dir, &log)("index.ts", "console.log('it loads');\nawait new Promise((done) => setTimeout(done, 1e9));\n"+source(`return 'two'`), "it loads")

@@ -33,18 +33,28 @@ type Bundle struct {
 	SourceMap []byte
 	Files     []string // the sources, to be watched for changes
 	Builtin   []string // the files of package js that it imports
+	Target    Target
 
 	read      *sources // nil if it comes from the cache
 	parse     sync.Once
 	positions *sourcemap.Consumer
 }
 
+// Target is what runs a bundle.
+type Target int
+
+// The targets.
+const (
+	QuickJS Target = iota
+	Node           // a process of Node.js
+)
+
 // Name is the name of the module in stack traces.
 const Name = "bundle.js"
 
 // build bundles an application with everything that it imports.
-func build(entry string, within Bounds) (*Bundle, error) {
-	return Module(filepath.Dir(entry), within, `import { start } from "parley:runtime"; import "parley:zod"; import * as app from `+quote(entry)+`; start(app);`)
+func build(target Target, entry string, within Bounds) (*Bundle, error) {
+	return module(target, filepath.Dir(entry), within, `import { start } from "parley:runtime"; import "parley:zod"; import * as app from `+quote(entry)+`; start(app);`)
 }
 
 // mainName is the name of the module that a bundle begins with.
@@ -71,11 +81,15 @@ func options(main, dir string, resolve func(api.PluginBuild)) api.BuildOptions {
 	}
 }
 
-// Module bundles a module, whose text is main, with everything that it imports.
-// Its imports are relative to dir.
+// Module bundles a module for QuickJS, whose text is main, with everything that it
+// imports. Its imports are relative to dir.
 func Module(dir string, within Bounds, main string) (*Bundle, error) {
+	return module(QuickJS, dir, within, main)
+}
+
+func module(target Target, dir string, within Bounds, main string) (*Bundle, error) {
 	read := &sources{}
-	result := run(dir, within, main, read, nil)
+	result := run(target, dir, within, main, read, nil)
 	if len(result.Errors) == 0 && read.computed.Load() {
 		all := filesBelow(home(dir), within)
 		inputs, _, err := inputsOf(dir, result)
@@ -87,7 +101,7 @@ func Module(dir string, within Bounds, main string) (*Bundle, error) {
 		}
 		read.dirs = all.dirs
 		for range retries {
-			result = run(dir, within, `import "parley:files"; `+main, read, all)
+			result = run(target, dir, within, `import "parley:files"; `+main, read, all)
 			if len(result.Errors) == 0 || !all.drop(dir, within, result.Errors) {
 				break
 			}
@@ -96,7 +110,7 @@ func Module(dir string, within Bounds, main string) (*Bundle, error) {
 	if len(result.Errors) > 0 {
 		return nil, newError(dir, within, result.Errors)
 	}
-	out := &Bundle{read: read}
+	out := &Bundle{Target: target, read: read}
 	for _, f := range result.OutputFiles {
 		if strings.HasSuffix(f.Path, ".map") {
 			out.SourceMap = f.Contents
@@ -122,10 +136,14 @@ func home(dir string) string {
 
 // run runs the bundler. all are the files that code may import by a computed name;
 // nil for none.
-func run(dir string, within Bounds, main string, read *sources, all *files) api.BuildResult {
-	o := options(main, dir, func(b api.PluginBuild) { resolveApp(b, dir, within, read, all) })
+func run(target Target, dir string, within Bounds, main string, read *sources, all *files) api.BuildResult {
+	o := options(main, dir, func(b api.PluginBuild) { resolveApp(b, target, dir, within, read, all) })
 	o.Sourcemap, o.SourcesContent = api.SourceMapExternal, api.SourcesContentInclude
 	o.Metafile, o.AbsWorkingDir = true, dir
+	if target == Node {
+		forNode(&o)
+		return api.Build(o)
+	}
 	// The engine leaves a for await loop before the iterator is closed.
 	o.Supported = map[string]bool{"for-await": false}
 	return api.Build(o)

@@ -28,15 +28,19 @@ type cached struct {
 	Bundle  *Bundle
 }
 
-// Build bundles the application that starts with the file entry, or reads its
+// Build bundles the application that starts with the file entry for a target, or reads its
 // bundle from cacheDir, where nothing is kept if that is empty or if other users
 // can write to it. An error of the code is an *Error.
-func Build(cacheDir, entry string, within Bounds) (*Bundle, error) {
-	file := cacheFile(cacheDir, strings.Join(append([]string{entry}, within...), "\x00"), ".bundle")
+func Build(target Target, cacheDir, entry string, within Bounds) (*Bundle, error) {
+	ext := ".bundle"
+	if target == Node {
+		ext = ".node-bundle"
+	}
+	file := cacheFile(cacheDir, strings.Join(append([]string{entry}, within...), "\x00"), ext)
 	if b := readCache(file); b != nil {
 		return b, nil
 	}
-	b, err := build(entry, within)
+	b, err := build(target, entry, within)
 	if err != nil {
 		return nil, err
 	}

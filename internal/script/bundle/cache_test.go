@@ -14,7 +14,7 @@ func TestCache(t *testing.T) {
 	dir := write(t, map[string]string{"index.ts": "import { n } from './n';\n" + "export const rootAgent = n;", "n.ts": "export const n = 1;"})
 	cache := filepath.Join(t.TempDir(), "cache")
 	entry := filepath.Join(dir, "index.ts")
-	first, err := Build(cache, entry, NewBounds(filepath.Dir(entry), filepath.Dir(entry)))
+	first, err := Build(QuickJS, cache, entry, NewBounds(filepath.Dir(entry), filepath.Dir(entry)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -25,7 +25,7 @@ func TestCache(t *testing.T) {
 	if readCache(files[0]) == nil {
 		t.Error("the cache is not used")
 	}
-	again, err := Build(cache, entry, NewBounds(filepath.Dir(entry), filepath.Dir(entry)))
+	again, err := Build(QuickJS, cache, entry, NewBounds(filepath.Dir(entry), filepath.Dir(entry)))
 	if err != nil || again.Code != first.Code || !cmp.Equal(again.Files, first.Files) {
 		t.Errorf("the second build differs: %v", err)
 	}
@@ -36,14 +36,14 @@ func TestCache(t *testing.T) {
 		if readCache(files[0]) != nil {
 			t.Errorf("a change of %s is not noticed", name)
 		}
-		if _, err := Build(cache, entry, NewBounds(filepath.Dir(entry), filepath.Dir(entry))); err != nil {
+		if _, err := Build(QuickJS, cache, entry, NewBounds(filepath.Dir(entry), filepath.Dir(entry))); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if err := os.WriteFile(files[0], []byte("rubbish"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Build(cache, entry, NewBounds(filepath.Dir(entry), filepath.Dir(entry))); err != nil {
+	if _, err := Build(QuickJS, cache, entry, NewBounds(filepath.Dir(entry), filepath.Dir(entry))); err != nil {
 		t.Errorf("a broken cache: %v", err)
 	}
 }
@@ -53,7 +53,7 @@ func TestCacheOfWhatWasRead(t *testing.T) {
 	dir := write(t, map[string]string{"index.ts": "import { n } from './n';\n" + "export const rootAgent = n;", "n.ts": "export const n = 1;"})
 	entry, file := filepath.Join(dir, "index.ts"), filepath.Join(t.TempDir(), "kept")
 	for _, name := range []string{"", "n.ts", "index.ts"} {
-		b, err := build(entry, NewBounds(filepath.Dir(entry), filepath.Dir(entry)))
+		b, err := build(QuickJS, entry, NewBounds(filepath.Dir(entry), filepath.Dir(entry)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -103,7 +103,7 @@ func TestCacheKnowsWhatDecides(t *testing.T) {
 		t.Run(change.name, func(t *testing.T) {
 			dir := write(t, files)
 			cache := filepath.Join(t.TempDir(), "cache")
-			if _, err := Build(cache, filepath.Join(dir, "apps/a/index.ts"), NewBounds(dir, dir)); err != nil {
+			if _, err := Build(QuickJS, cache, filepath.Join(dir, "apps/a/index.ts"), NewBounds(dir, dir)); err != nil {
 				t.Fatal(err)
 			}
 			kept, _ := filepath.Glob(filepath.Join(cache, "*.bundle"))

@@ -13,14 +13,14 @@ import (
 	"modernc.org/quickjs"
 )
 
-// library is the part of package js that a bundle imports, as bytecode of the
-// engine. It is ten times the size of most applications, and reading bytecode
+// library is the part of package js that a bundle imports. For QuickJS it is
+// bytecode of the engine: it is ten times the size of most applications, and reading bytecode
 // takes a tenth of the time of compiling the text. The author's code stays text:
 // stack traces have its line numbers.
 type library struct {
-	Builtin  [sha256.Size]byte // of the binary that has made it
-	Sum      [sha256.Size]byte // of the bytecode, which the engine does not verify
-	Bytecode []byte
+	Builtin [sha256.Size]byte // of the binary that has made it
+	Sum     [sha256.Size]byte // of the code, because the engine does not verify bytecode
+	Code    []byte
 }
 
 // libraries are those that this process has made or read, by directory and files.
@@ -29,35 +29,47 @@ var libraries = struct {
 	by map[string]*library
 }{by: map[string]*library{}}
 
-// Library returns the bytecode of the JavaScript that must run before the bundle.
-// It reads it from cacheDir, under the conditions of Build, or compiles it.
+// Library returns the JavaScript that must run before the bundle: bytecode for
+// QuickJS, and the body of a CommonJS module for Node.js. It reads it from cacheDir, under the conditions of Build, or compiles it.
 func (b *Bundle) Library(cacheDir string) ([]byte, error) {
 	libraries.Lock()
 	defer libraries.Unlock()
 	files := strings.Join(b.Builtin, "\n")
-	key := cacheDir + "\n" + files
+	key := fmt.Sprint(b.Target, cacheDir, "\n", files)
 	if r := libraries.by[key]; r != nil {
-		return r.Bytecode, nil
+		return r.Code, nil
 	}
-	file := cacheFile(cacheDir, files, ".pack")
+	ext := ".pack"
+	if b.Target == Node {
+		ext = ".node-pack"
+	}
+	file := cacheFile(cacheDir, files, ext)
 	r := &library{}
-	if !readFile(file, r) || r.Builtin != builtinSum() || r.Sum != sha256.Sum256(r.Bytecode) {
+	if !readFile(file, r) || r.Builtin != builtinSum() || r.Sum != sha256.Sum256(r.Code) {
 		var err error
-		if r, err = compileLibrary(b.Builtin); err != nil {
+		if r, err = compileLibrary(b.Target, b.Builtin); err != nil {
 			return nil, err
 		}
 		writeFile(file, r)
 	}
 	libraries.by[key] = r
-	return r.Bytecode, nil
+	return r.Code, nil
 }
 
-func compileLibrary(files []string) (*library, error) {
-	o := options(libraryMain(files), "", resolveLibrary)
+func compileLibrary(target Target, files []string) (*library, error) {
+	o := options(libraryMain(files), "", func(b api.PluginBuild) { resolveLibrary(b, target) })
 	o.MinifyWhitespace = true
+	if target == Node {
+		forNode(&o)
+		o.Format = api.FormatCommonJS
+	}
 	result := api.Build(o)
 	if len(result.Errors) > 0 {
 		return nil, fmt.Errorf("bundle the runtime library: %w", newError("", Bounds{"/"}, result.Errors))
+	}
+	if target == Node {
+		code := result.OutputFiles[0].Contents
+		return &library{Builtin: builtinSum(), Sum: sha256.Sum256(code), Code: code}, nil
 	}
 	vm, err := quickjs.NewVM()
 	if err != nil {
@@ -69,7 +81,7 @@ func compileLibrary(files []string) (*library, error) {
 	if err != nil {
 		return nil, fmt.Errorf("compile the runtime library: %w", err)
 	}
-	return &library{Builtin: builtinSum(), Sum: sha256.Sum256(code), Bytecode: code}, nil
+	return &library{Builtin: builtinSum(), Sum: sha256.Sum256(code), Code: code}, nil
 }
 
 // leaveTextOut makes a VM compile functions without their text, which is half of the

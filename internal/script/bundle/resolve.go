@@ -19,7 +19,7 @@ type own struct{}
 // to the application's node_modules, or to an error that says what to do. read
 // reads the author's files within bounds; all, if not nil, are those that code may
 // import by a computed name.
-func resolveApp(b api.PluginBuild, dir string, within Bounds, read *sources, all *files) {
+func resolveApp(b api.PluginBuild, target Target, dir string, within Bounds, read *sources, all *files) {
 	b.OnLoad(api.OnLoadOptions{Filter: `.*`, Namespace: "file"}, within.refuse)
 	if all != nil {
 		b.OnResolve(api.OnResolveOptions{Filter: `^parley:files$`}, func(api.OnResolveArgs) (api.OnResolveResult, error) {
@@ -42,6 +42,11 @@ func resolveApp(b api.PluginBuild, dir string, within Bounds, read *sources, all
 		if _, again := a.PluginData.(own); again || filepath.IsAbs(a.Path) {
 			return api.OnResolveResult{}, nil
 		}
+		if target == Node {
+			if result, ok := nodeImport(b, dir, within, a); ok {
+				return result, nil
+			}
+		}
 		return external(b, dir, within, a)
 	})
 	// The library runs before the bundle, and has these modules.
@@ -57,26 +62,39 @@ func resolveApp(b api.PluginBuild, dir string, within Bounds, read *sources, all
 	b.OnLoad(api.OnLoadOptions{Filter: `.*`, Namespace: "parley-zod"}, func(api.OnLoadArgs) (api.OnLoadResult, error) {
 		code := ""
 		if found := b.Resolve("zod/v4/core", api.ResolveOptions{ResolveDir: dir, Kind: api.ResolveJSImportStatement, PluginData: own{}}); len(found.Errors) == 0 && within.contain(found.Path) {
-			code = `import { useZod } from "parley:runtime"; import { toJSONSchema } from ` + quote(found.Path) + `; useZod(toJSONSchema);`
+			from := found.Path
+			if target == Node {
+				from = "zod/v4/core" // which is not part of the bundle, as the author's is not
+			}
+			code = `import { useZod } from "parley:runtime"; import { toJSONSchema } from ` + quote(from) + `; useZod(toJSONSchema);`
 		}
 		return api.OnLoadResult{Contents: &code, Loader: api.LoaderJS, ResolveDir: dir}, nil
 	})
 	b.OnLoad(api.OnLoadOptions{Filter: `.*`, Namespace: "parley-absent"}, func(a api.OnLoadArgs) (api.OnLoadResult, error) { return loadAbsent(within, a) })
-	b.OnLoad(api.OnLoadOptions{Filter: `\.node$`, Namespace: "file"}, loadAddon)
+	b.OnLoad(api.OnLoadOptions{Filter: `.*`, Namespace: "parley-package"}, loadPackage)
+	addon := loadAddon
+	if target == Node {
+		addon = loadPackage
+	}
+	b.OnLoad(api.OnLoadOptions{Filter: `\.node$`, Namespace: "file"}, addon)
 	b.OnLoad(api.OnLoadOptions{Filter: `\.[cm]?[jt]sx?$`, Namespace: "file"}, read.load)
 	b.OnLoad(api.OnLoadOptions{Filter: `\.ya?ml$`, Namespace: "file"}, read.loadYAML)
 }
 
 // resolveLibrary resolves the imports of what the binary carries, all of which is
 // in package js.
-func resolveLibrary(b api.PluginBuild) {
+func resolveLibrary(b api.PluginBuild, target Target) {
 	resolveLocales(b)
+	place := inside
+	if target == Node {
+		place = insideNode
+	}
 	b.OnResolve(api.OnResolveOptions{Filter: `.*`}, func(a api.OnResolveArgs) (api.OnResolveResult, error) {
 		file, ok := js.Resolve(a.Importer, a.Path)
 		if !ok {
 			return api.OnResolveResult{}, fmt.Errorf("the binary does not carry %q", a.Path)
 		}
-		return inside(file), nil
+		return place(file), nil
 	})
 	b.OnLoad(api.OnLoadOptions{Filter: `.*`, Namespace: "parley"}, func(a api.OnLoadArgs) (api.OnLoadResult, error) {
 		text, err := fs.ReadFile(js.FS(), a.Path)
@@ -147,7 +165,7 @@ func external(b api.PluginBuild, dir string, within Bounds, a api.OnResolveArgs)
 // the directory from.
 func whyAbsent(from string, within Bounds, name string) string {
 	if strings.HasPrefix(name, "node:") {
-		return fmt.Sprintf("%q is not available in this runtime: do without it, or run the agent with Node.js", name)
+		return fmt.Sprintf("%q is not available in this runtime: do without it, or %s, and Node.js runs it", name, UseNode)
 	}
 	link := installed(from, within, name)
 	if link == "" {
@@ -187,7 +205,11 @@ func loadAbsent(within Bounds, a api.OnLoadArgs) (api.OnLoadResult, error) {
 
 // loadAddon loads a module in place of compiled code. Many packages do without it.
 func loadAddon(a api.OnLoadArgs) (api.OnLoadResult, error) {
-	return throws(fmt.Sprintf("%s is a native addon, and this runtime runs JavaScript only: use a package without native code, or call a service with fetch", filepath.Base(a.Path)), "ERR_DLOPEN_FAILED")
+	of := ""
+	if name := packageName(a.Path); name != "" {
+		of = fmt.Sprintf(" of the package %q", name)
+	}
+	return throws(fmt.Sprintf("%s%s is a native addon, which QuickJS does not run: use a package without native code, or %s, and Node.js runs it", filepath.Base(a.Path), of, UseNode), "ERR_DLOPEN_FAILED")
 }
 
 // throws returns a module that throws each time it is required, as Node.js does; a

@@ -31,7 +31,7 @@ export const rootAgent = new LlmAgent({ name: 'root', model: 'm', tools: [kept, 
 	write("node_modules/pack/package.json", `{"name":"pack","main":"index.ts"}`)
 	write("node_modules/pack/index.ts", "export function packed(germknoedel: number) { return germknoedel }")
 	entry := filepath.Join(dir, "index.ts")
-	b, err := build(entry, NewBounds(filepath.Dir(entry), filepath.Dir(entry)))
+	b, err := build(QuickJS, entry, NewBounds(filepath.Dir(entry), filepath.Dir(entry)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,11 +46,11 @@ export const rootAgent = new LlmAgent({ name: 'root', model: 'm', tools: [kept, 
 
 	// An error is shown where it is, and with the author's own text.
 	write("more.ts", "export function kept(x: number): string {\n  return x;\n")
-	if _, err = build(entry, NewBounds(filepath.Dir(entry), filepath.Dir(entry))); err == nil || !strings.Contains(err.Error(), "more.ts:3:1") || strings.Contains(err.Error(), "signature") {
+	if _, err = build(QuickJS, entry, NewBounds(filepath.Dir(entry), filepath.Dir(entry))); err == nil || !strings.Contains(err.Error(), "more.ts:3:1") || strings.Contains(err.Error(), "signature") {
 		t.Errorf("error %v", err)
 	}
 	write("more.ts", "export function kept(x: number) { return x }\nconst y =")
-	if _, err = build(entry, NewBounds(filepath.Dir(entry), filepath.Dir(entry))); err == nil || !strings.Contains(err.Error(), "more.ts:2:10") || strings.Contains(err.Error(), "signature") {
+	if _, err = build(QuickJS, entry, NewBounds(filepath.Dir(entry), filepath.Dir(entry))); err == nil || !strings.Contains(err.Error(), "more.ts:2:10") || strings.Contains(err.Error(), "signature") {
 		t.Errorf("error %v", err)
 	}
 }

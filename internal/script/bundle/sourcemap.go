@@ -18,16 +18,53 @@ func (b *Bundle) Locate(err error, stack string) error {
 		if file == "" || strings.HasPrefix(file, "parley:") {
 			continue
 		}
-		return fmt.Errorf("%s:%d:%d: %w\n\t%s", file, line, column+1, err, text)
+		err = fmt.Errorf("%s:%d:%d: %w\n\t%s", file, line, column+1, err, text)
+		if advice := b.Advice(stack); advice != "" {
+			err = fmt.Errorf("%w\n%s", err, advice)
+		}
+		return err
 	}
 	return err
+}
+
+// UseNode tells authors how Node.js runs an agent.
+const UseNode = `put "parley": {"engine": "node"} into the package.json of the agent`
+
+// Advice says what to do about an error of a package that QuickJS may not be able to
+// run; empty if the author's own code has thrown it.
+func (b *Bundle) Advice(stack string) string {
+	for _, at := range frames(stack) {
+		file, _, _, _ := b.source(at[0], at[1])
+		if file == "" || strings.HasPrefix(file, "parley:") {
+			continue
+		}
+		if name := packageName(file); name != "" && b.Target == QuickJS {
+			return fmt.Sprintf("if the package %q needs Node.js itself, %s", name, UseNode)
+		}
+		return ""
+	}
+	return ""
+}
+
+// packageName is the name of the package that a file in node_modules belongs to.
+func packageName(file string) string {
+	parts := strings.Split("/"+filepath.ToSlash(file), "/node_modules/")
+	if len(parts) == 1 {
+		return ""
+	}
+	names := strings.SplitN(parts[len(parts)-1], "/", 3)
+	if strings.HasPrefix(names[0], "@") && len(names) > 1 {
+		return names[0] + "/" + names[1]
+	}
+	return names[0]
 }
 
 // libraryFrame matches a position in the library, which has no source map. The
 // engine uses this name for all bytecode.
 var libraryFrame = regexp.MustCompile(`<eval>:\d+:\d+`)
 
-var frame = regexp.MustCompile(regexp.QuoteMeta(Name) + `:(\d+):(\d+)`)
+// frame matches a position in the bundle, which Node.js gives with its URL.
+var frame = regexp.MustCompile(`(?:file://[^\s()]*/)?` + regexp.QuoteMeta(Name) + `:(\d+):(\d+)`)
 
 // frames are the lines and columns of a stack trace, the innermost first.
 func frames(stack string) [][2]int {

@@ -151,7 +151,8 @@ func (e *Error) Error() string {
 
 var errSilent = errors.New("the code failed without saying why; it may have run out of memory")
 
-func parseJSError(doc []byte) error {
+// ParseError reads an error that js/guest.js has described as JSON.
+func ParseError(doc []byte) error {
 	e := &Error{}
 	if json.Unmarshal(doc, e) != nil || e.Message == "" {
 		return errSilent
@@ -290,7 +291,7 @@ func (e *Engine) post(kind string, id int64, value, rest string) error {
 		return errors.New("the answer is not JSON")
 	}
 	if kind == "err" {
-		r.err = parseJSError(r.Value)
+		r.err = ParseError(r.Value)
 		// An asynchronous function turns the interruption of its code into an
 		// ordinary error.
 		cause := e.thread.Fatal(r.err)

@@ -4,11 +4,27 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 )
 
 // Function answers a call of JavaScript at once. It runs on the goroutine of the
 // engine, whose code waits in the meantime.
 type Function func(payload string) (string, error)
+
+// Dispatch calls the function of that name for JavaScript. A panic must not reach
+// what runs the code, and becomes an error.
+func Dispatch(functions map[string]Function, name, payload string) (result string, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("the host function panicked: %v", v)
+		}
+	}()
+	fn := functions[name]
+	if fn == nil {
+		return "", fmt.Errorf("there is no host function %q", name)
+	}
+	return fn(payload)
+}
 
 // CallFunction is a Function that answers on behalf of a call. scope is that of the
 // call; nil if the call has ended or has none.

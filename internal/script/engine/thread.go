@@ -120,14 +120,8 @@ func newThread(limits Limits, functions map[string]Function, post Post) (*thread
 	return t, nil
 }
 
-// dispatch calls a function for JavaScript: __host(name, payload). A panic must
-// not reach the interpreter, whose stack it would unwind.
-func dispatch(functions map[string]Function, args []any) (result any, err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			err = fmt.Errorf("the host function panicked: %v", v)
-		}
-	}()
+// dispatch calls a function for JavaScript: __host(name, payload).
+func dispatch(functions map[string]Function, args []any) (any, error) {
 	var name, payload string
 	if len(args) > 0 {
 		name, _ = args[0].(string)
@@ -135,11 +129,7 @@ func dispatch(functions map[string]Function, args []any) (result any, err error)
 	if len(args) > 1 {
 		payload, _ = args[1].(string)
 	}
-	fn := functions[name]
-	if fn == nil {
-		return nil, fmt.Errorf("there is no host function %q", name)
-	}
-	return fn(payload)
+	return Dispatch(functions, name, payload)
 }
 
 // answered receives the answer to a call: __post(kind, id, value, rest).
@@ -218,7 +208,7 @@ func (t *thread) compile(library []byte, name, code string, done chan<- error) e
 	then, err := promise.Then(func(v quickjs.Value) {
 		text, _ := v.Any()
 		if failure, _ := text.(string); failure != "" {
-			done <- parseJSError([]byte(failure))
+			done <- ParseError([]byte(failure))
 		} else {
 			done <- nil
 		}

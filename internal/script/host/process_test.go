@@ -91,8 +91,8 @@ func TestHostUnavailable(t *testing.T) {
 		const execAsync = promisify(exec); const agent = new https.Agent({ keepAlive: true }); class Mine extends Server {} class S extends http.Server {}
 		const says = async (f) => { try { await f(); return "ok" } catch (e) { return e.message } };`
 	checkSnippets(t, Options{}, imports, []snippet{
-		{"spawn", `await new Promise((r) => spawn("ls").on("error", (e) => r([e.code, e.message])))`, `["ENOENT","spawn ls ENOENT: node:child_process is not available in this runtime: agents cannot start programs; write a tool in Go, or reach the program over HTTP with fetch"]`},
-		{"default import", `await says(() => cp.execSync("ls"))`, "node:child_process is not available in this runtime: agents cannot start programs; write a tool in Go, or reach the program over HTTP with fetch (execSync was used)"},
+		{"spawn", `await new Promise((r) => spawn("ls").on("error", (e) => r([e.code, e.message])))`, `["ENOENT","spawn ls ENOENT: node:child_process is not available in this runtime: agents cannot start programs; write a tool in Go, reach the program over HTTP with fetch, or put \"parley\": {\"engine\": \"node\"} into the package.json of the agent"]`},
+		{"default import", `await says(() => cp.execSync("ls"))`, "node:child_process is not available in this runtime: agents cannot start programs; write a tool in Go, reach the program over HTTP with fetch, or put \"parley\": {\"engine\": \"node\"} into the package.json of the agent (execSync was used)"},
 		{"promisified", `(await says(() => execAsync("ls"))).slice(0, 68)`, "spawn ls ENOENT: node:child_process is not available in this runtime"},
 		{"http", `[await says(() => http.createServer()), http.STATUS_CODES[404], http.METHODS.includes("GET"), agent.options.keepAlive]`, `["node:http is not available in this runtime: requests to an agent come through the server; to make some, use fetch, http.request or http.get (createServer was used)","Not Found",true,true]`},
 		{"a class of it", `[(await says(() => new Mine())).slice(0, 41), (await says(() => new S())).slice(0, 42)]`, `["node:net is not available in this runtime","node:http is not available in this runtime"]`},
@@ -154,7 +154,7 @@ func TestHostModuleErrors(t *testing.T) {
 		if err := os.WriteFile(entry, []byte(code), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := bundle.Build("", entry, bundle.NewBounds(filepath.Dir(entry), filepath.Dir(entry))); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := bundle.Build(bundle.QuickJS, "", entry, bundle.NewBounds(filepath.Dir(entry), filepath.Dir(entry))); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s\n got: %v\nwant: %s", code, err, want)
 		}
 	}

@@ -12,7 +12,7 @@ import (
 // The directory of other authors' packages cannot be called vendor: the module
 // proxy leaves directories of that name out.
 //
-//go:embed adk crypto fs genai http node prelude third_party *.cjs *.js
+//go:embed adk crypto fs genai http node onnode prelude third_party *.cjs *.js
 var files embed.FS
 
 // FS returns the files.
@@ -110,6 +110,21 @@ func Prefix(file string) string {
 		return `const { primordials, internalBinding } = require("` + within + `"); `
 	}
 	return ""
+}
+
+// ForNode returns the file that takes the place of another one where Node.js
+// itself runs the code. name is that of the module of Node.js, without the node:
+// prefix, if the file implements one; it is not needed then.
+func ForNode(file string) (other, name string) {
+	if module, ok := strings.CutPrefix(file, "node/"); ok {
+		return "", strings.TrimSuffix(module, ".cjs")
+	}
+	if part, ok := strings.CutPrefix(file, "prelude/"); ok {
+		if other, ok := exists("onnode/" + part); ok {
+			return other, ""
+		}
+	}
+	return file, ""
 }
 
 func exists(file string) (string, bool) {

@@ -7,7 +7,7 @@ const validate = (id) => typeof id === "string" && pattern.test(id);
 
 function parse(id) {
   if (!validate(id)) throw new TypeError("Invalid UUID");
-  return Uint8Array.fromHex(id.replaceAll("-", ""));
+  return new Uint8Array(Buffer.from(id.replaceAll("-", ""), "hex"));
 }
 
 /** Writes a UUID into the buffer that was given, or as text. */

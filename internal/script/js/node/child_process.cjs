@@ -1,9 +1,9 @@
 // Programs cannot be started. Libraries that look for one and can do without it find
 // that it is not there, as in Node.js: with an error that is not thrown.
-const { absent } = require("../prelude/absent.js");
+const { absent, useNode } = require("../prelude/absent.js");
 const EventEmitter = require("./events.cjs");
 
-const advice = "agents cannot start programs; write a tool in Go, or reach the program over HTTP with fetch";
+const advice = `agents cannot start programs; write a tool in Go, reach the program over HTTP with fetch, or ${useNode}`;
 
 class ChildProcess extends EventEmitter {
   constructor(file) {

@@ -1,3 +1,3 @@
-const { absent } = require("../prelude/absent.js");
+const { absent, useNode } = require("../prelude/absent.js");
 
-module.exports = absent("node:wasi", "this runtime has no WebAssembly", "WASI");
+module.exports = absent("node:wasi", `this runtime has no WebAssembly: ${useNode}`, "WASI");

@@ -1,11 +1,11 @@
-const { absent } = require("../prelude/absent.js");
+const { absent, useNode } = require("../prelude/absent.js");
 const { take } = require("../prelude/messages.js");
 
 const environment = new Map();
 
 module.exports = absent(
   "node:worker_threads",
-  "run things side by side with Promise.all",
+  `run things side by side with Promise.all, or ${useNode}`,
   "isMainThread MessagePort MessageChannel markAsUntransferable moveMessagePortToContext receiveMessageOnPort resourceLimits postMessageToThread threadId SHARE_ENV Worker parentPort workerData BroadcastChannel setEnvironmentData getEnvironmentData",
   {
     isMainThread: true,

@@ -3,6 +3,9 @@
 // they are used.
 import { missing } from "./host.js";
 
+/** What to do where nothing else helps. */
+export const useNode = 'put "parley": {"engine": "node"} into the package.json of the agent';
+
 /**
  * A module that is not available. names are the exports in Node.js: a library that
  * checks for a newer one must not find it.

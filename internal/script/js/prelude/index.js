@@ -1,6 +1,7 @@
 // The globals that agent code expects, as in Node.js and in browsers. It is the first
 // module that runs.
 import "./polyfill.js";
+import "./timers.js";
 import { performance } from "./performance.js";
 import { DOMException } from "./exception.js";
 import { AbortController, AbortSignal } from "./abort.js";

@@ -1,32 +1,12 @@
-import { loading } from "../guest.js";
+import { useNode } from "./absent.js";
 import { bind } from "./context.js";
 import { write } from "./console.js";
+import { exit, ProcessExit } from "./exit.js";
 import { host, missing } from "./host.js";
 import { format } from "./inspect.js";
 import { nanoseconds } from "./performance.js";
 
 const facts = host("process", {});
-
-/** What process.exit throws: it ends the call in which it was called, or the loading of the application. */
-export class ProcessExit extends Error {
-  constructor(code) {
-    const effect = loading()
-      ? " while the application was loading: that ends the loading, and the server continues"
-      : ": here it ends this call, and the server continues";
-    super(`process.exit(${code ?? ""}) was called${effect}`);
-    this.code = "ERR_PROCESS_EXIT";
-    this.exitCode = Number(code ?? 0) || 0;
-  }
-  get name() {
-    return "ProcessExit";
-  }
-}
-
-/** A file that ends with process.exit is complete when it is run as a program. Its agents are loaded nevertheless. */
-function exit(code = process.exitCode) {
-  if (!loading() || Number(code ?? 0) !== 0) throw new ProcessExit(code);
-  write("warn", "process.exit() has no effect while an application is loading: the server continues, and so does this file");
-}
 
 // As in Node.js, all values become text.
 const env = new Proxy(
@@ -163,14 +143,14 @@ export const process = {
     const run = bind(fn);
     queueMicrotask(() => run(...args));
   },
-  exit,
+  exit: (code = process.exitCode) => exit(code, (text) => write("warn", text)),
   abort: () => {
     throw new ProcessExit(134);
   },
   reallyExit: (code) => process.exit(code),
   kill: missing("process.kill", "agents cannot signal processes"),
   binding: missing("process.binding", "it belongs to the inside of Node.js"),
-  dlopen: missing("process.dlopen", "native addons need Node.js itself"),
+  dlopen: missing("process.dlopen", `native addons need Node.js itself: ${useNode}`),
   emitWarning: (warning, type = "Warning") =>
     write(
       "warn",

@@ -1,0 +1,1 @@
+export { format, inspect } from "node:util";
