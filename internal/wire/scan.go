@@ -23,18 +23,23 @@ const maxNesting = 10_000
 
 // kind passes over white space and returns the kind of the token that follows: one of n, f, t, ", 0, {, }, [, ], or 0 for
 // everything else.
-func (s *scanner) kind() byte {
-	switch c := s.peek(); c {
-	case 'n', 'f', 't', '"', '{', '}', '[', ']':
-		return c
-	case '-', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9':
-		return '0'
-	}
-	return 0
+func (s *scanner) kind() byte { return kinds[s.peek()] }
+
+var kinds = [256]byte{
+	'n': 'n', 'f': 'f', 't': 't', '"': '"', '{': '{', '}': '}', '[': '[', ']': ']',
+	'-': '0', '0': '0', '1': '0', '2': '0', '3': '0', '4': '0', '5': '0', '6': '0', '7': '0', '8': '0', '9': '0',
 }
 
-// peek passes over white space and returns the byte that follows, 0 at the end.
+// peek passes over white space and returns the byte that follows, 0 at the end. It is small enough to be inlined: most
+// documents have no white space.
 func (s *scanner) peek() byte {
+	if s.pos < len(s.doc) && s.doc[s.pos] > ' ' {
+		return s.doc[s.pos]
+	}
+	return s.space()
+}
+
+func (s *scanner) space() byte {
 	for ; s.pos < len(s.doc); s.pos++ {
 		c := s.doc[s.pos]
 		if space := c == ' ' || c == '\t' || c == '\r' || c == '\n'; !space || s.dense {
@@ -133,19 +138,20 @@ func (s *scanner) name() (raw []byte, ok bool) {
 
 // string passes over the string whose quotation mark is at pos.
 func (s *scanner) string() bool {
-	for i := s.pos + 1; i < len(s.doc); {
-		if i+8 <= len(s.doc) {
-			plain := bits.TrailingZeros64(special(binary.LittleEndian.Uint64(s.doc[i:]))) / 8
+	doc := s.doc
+	for i := s.pos + 1; i < len(doc); {
+		if i+8 <= len(doc) {
+			plain := bits.TrailingZeros64(special(binary.LittleEndian.Uint64(doc[i:]))) / 8
 			if i += plain; plain == 8 {
 				continue
 			}
 		}
-		switch c := s.doc[i]; {
+		switch c := doc[i]; {
 		case c == '"':
 			s.pos = i + 1
 			return true
 		case c == '\\':
-			n := escape(s.doc[i:])
+			n := escape(doc[i:])
 			if n == 0 {
 				return false
 			}

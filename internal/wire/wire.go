@@ -545,6 +545,16 @@ func Compact[B ~[]byte](dst []byte, src B) ([]byte, error) {
 	return out, nil
 }
 
+// Valid reports whether doc is one JSON value.
+func Valid(doc []byte) bool {
+	s := scanner{doc: doc}
+	if !s.value() {
+		return false
+	}
+	s.peek()
+	return s.pos == len(doc)
+}
+
 // IsKept reports whether Compact leaves doc, which is what encoding/json has
 // made of a value, as it is. A value with raw JSON in it may have brought along
 // what does not pass.

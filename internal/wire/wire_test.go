@@ -379,6 +379,9 @@ func FuzzReader(f *testing.F) {
 		if err == nil && !reflect.DeepEqual(want, got) {
 			t.Fatalf("got %v, encoding/json reads %v", got, want)
 		}
+		if wire.Valid(doc) != json.Valid(doc) {
+			t.Fatalf("Valid says %t", wire.Valid(doc))
+		}
 		if valid := json.Valid(doc) && utf8.Valid(doc); valid != (rawErr == nil) {
 			t.Fatalf("valid: %t, but Raw says %v", valid, rawErr)
 		} else if valid {

@@ -20,6 +20,7 @@ import (
 	"sync"
 
 	"github.com/parley-run/parley/internal/bounded"
+	"github.com/parley-run/parley/internal/wire"
 )
 
 // Host is what Go provides to the code.
@@ -287,7 +288,7 @@ func (e *Engine) post(kind string, id int64, value, rest string) error {
 	}
 	r := reply{Reply: Reply{Value: json.RawMessage(value), Rest: rest}, kind: kind}
 	// The author's code may have replaced JSON.stringify.
-	if !json.Valid(r.Value) {
+	if !wire.Valid(r.Value) {
 		return errors.New("the answer is not JSON")
 	}
 	if kind == "err" {
