@@ -273,14 +273,15 @@ func (a *Agent) work(ctx *Context, signed Emit) error {
 			return err
 		}
 	}
-	var asked asked
+	var calls *asked
 	if a.kind == KindCustom || a.kind == KindRemote {
-		signed = asked.watch(signed)
+		calls = &asked{}
+		signed = calls.watch(signed)
 	}
 	if err := a.guarded(ctx, signed); err != nil {
 		return err
 	}
-	if asked.open() {
+	if calls != nil && calls.open() {
 		return ErrWaiting
 	}
 	_, err := ctx.callback(before(ctx.inv.hooks.afterAgent, a.after), "callback after agent", signed)
