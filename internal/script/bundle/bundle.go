@@ -220,6 +220,9 @@ func newError(dir string, within Bounds, messages []api.Message) *Error {
 	return &Error{errors.Join(all...), files}
 }
 
+// requireResolve is require.resolve of a file that is named by a relative path.
+var requireResolve = regexp.MustCompile(`\brequire\.resolve\(\s*(?:"(\.{1,2}/[^"\n]*)"|'(\.{1,2}/[^'\n]*)')\s*\)`)
+
 var meta = regexp.MustCompile(`\bimport\.meta\.(?:url|dirname|filename)\b`)
 
 // declares matches code that declares or imports a name.
@@ -268,6 +271,12 @@ func (s *sources) load(a api.OnLoadArgs) (api.OnLoadResult, error) {
 	}
 	if strings.Contains(code, "wasm_on_headers_complete") { // of undici, whose parser is WebAssembly
 		code = `var { WebAssembly } = require("parley:http/llhttp"); ` + code
+	}
+	if strings.Contains(code, "require.resolve") {
+		code = requireResolve.ReplaceAllStringFunc(code, func(call string) string {
+			m := requireResolve.FindStringSubmatch(call)
+			return quote(filepath.Join(filepath.Dir(a.Path), m[1]+m[2]))
+		})
 	}
 	code = s.computedImports(a.Path, tssig.Annotate(a.Path, code))
 	return api.OnLoadResult{Contents: &code, Loader: loaderOf(a.Path), ResolveDir: filepath.Dir(a.Path)}, nil

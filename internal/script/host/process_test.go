@@ -100,6 +100,7 @@ func TestHostUnavailable(t *testing.T) {
 		{"others", `(await Promise.all([() => net.createServer(), () => tls.createServer(), () => dns.setServers([]), () => vm.runInNewContext("1"), () => v8.serialize(1), () => readline.createInterface({}), () => createInterface({}), () => inspector.open()].map(says))).map((m) => m.split(" is not available in this runtime: ")[0]).join()`, "node:net,node:tls,setServers of node:dns/promises,node:vm,node:v8,node:readline,node:readline,node:inspector"},
 		{"tty", `tty.isatty(1)`, "false"},
 		{"require", `await says(() => createRequire("file:///x")("./y"))`, `require("./y") of createRequire is not available in this runtime: import the module at the top of the file`},
+		{"require what is there", `const r = createRequire(import.meta.url); return [r("node:path") === (await import("node:path")).default, r("os").EOL, r.resolve("node:fs"), (await says(() => r("./none.json"))).slice(0, 6)]`, `[true,"\n","node:fs","ENOENT"]`},
 		{"part of a module", `await says(() => crypto.createDiffieHellman(8))`, "createDiffieHellman of node:crypto is not available in this runtime: this runtime has hashes, keys, signatures, AES and derived keys; what is left belongs into a tool in Go or a service"},
 		{"unknown hash", `await says(() => crypto.createHash("whirlpool"))`, "Invalid digest: whirlpool (this runtime has md5, sha1, SHA-2 and SHA-3)"},
 		{"unknown algorithm", `await says(() => globalThis.crypto.subtle.importKey("raw", new Uint8Array(1), "RC4", true, []))`, "Unrecognized algorithm name"},
