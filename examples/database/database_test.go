@@ -40,7 +40,7 @@ func TestDatabase(t *testing.T) {
 		{`Find the orders of customer "Ada"`, `{"orders":[{"id":1,"product":"kettle","quantity":1,"total":39.9,"ordered":"2026-03-02"},{"id":2,"product":"lamp","quantity":4,"total":98,"ordered":"2026-03-02"}]}`, true},
 		{`List the tables`, `{"table":"customers","columns":"id integer, name text, city text"}`, true},
 		{"Run the query `SELECT count(*) FROM orders`", `{"rows":[{"count":"5"}],"more":false}`, true},
-		{`Find the orders of customer "Nobody"`, "There is no order of Nobody.", false},
+		{`Find the orders of customer "Zoe"`, "There is no order of Zoe.", false},
 		{"Run the query `DELETE FROM orders`", "cannot execute DELETE in a read-only transaction", false},
 		{"Run the query `SELECT nonsense`", `column \"nonsense\" does not exist`, false},
 		{"Run the query `COMMIT; DELETE FROM orders`", "cannot insert multiple commands into a prepared statement", false},

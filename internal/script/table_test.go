@@ -34,6 +34,7 @@ var differs = map[string]string{
 // The packages that authors of agents use behave as in Node.js: each file in
 // testdata/table has a tool that uses one, and gives the same in both.
 func TestTable(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("it installs packages")
 	}
