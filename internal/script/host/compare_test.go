@@ -34,7 +34,7 @@ func compareWithNode(t *testing.T, imports string, codes ...string) {
 		t.Fatal(err)
 	}
 	var want []string
-	if err := json.Unmarshal([]byte(nodejs.Run(t, filepath.Dir(file), nodejs.Node(t), "--no-warnings", file)), &want); err != nil {
+	if err := json.Unmarshal([]byte(nodejs.Run(t, filepath.Dir(file), nodejs.Node(t), "--no-warnings", "--experimental-websocket", file)), &want); err != nil {
 		t.Fatal(err)
 	}
 	all := make([]snippet, len(codes))

@@ -56,6 +56,7 @@ type Host struct {
 	slots      slots
 	zlib       zlibStreams
 	sockets    sockets
+	webSockets webSockets
 }
 
 // New makes the host of an application.
@@ -71,7 +72,7 @@ func New(o Options) *Host {
 	}
 	return &Host{
 		Options: o, files: newFiles(o.Dir, o.Scratch), pages: pageClient(o.Reach), began: time.Now(), strayPause: maxStrayPause, slots: newSlots(allSlots),
-		sockets: sockets{idle: maxIdle, open: map[int64]*socket{}},
+		sockets: sockets{idle: maxIdle, open: map[int64]*socket{}}, webSockets: webSockets{open: map[int64]*webSocket{}},
 	}
 }
 
@@ -109,6 +110,7 @@ func (h *Host) Engine() engine.Host {
 	}, Operations: map[string]engine.Operation{
 		"fetch": h.fetch, "page": h.page, "derive": keys.Later, "zlib": h.zlibStream,
 		"socket": h.socket, "socket.send": h.send, "socket.secure": h.upgrade, "dns": h.lookup,
+		"websocket": h.webSocket, "websocket.send": h.webSocketSend,
 	}}
 }
 

@@ -284,3 +284,9 @@ globalThis.__deliver = (text) => {
     }
   }
 };
+
+/** Asks Go for one value. */
+export async function ask(op, params) {
+  for await (const value of requestStream(op, params)) return value;
+  return undefined;
+}

@@ -1,5 +1,5 @@
 // node:dns: Go asks what the machine is configured to ask.
-import { ask } from "./socket.js";
+import { ask } from "../guest.js";
 
 async function query(kind, name, syscall) {
   if (typeof name !== "string")

@@ -14,7 +14,7 @@ import { CustomEvent, ErrorEvent, Event, EventTarget, MessageEvent, reportError 
 import { atob, btoa, TextDecoder, TextEncoder } from "./encoding.js";
 import { fetch, Request, Response } from "./fetch.js";
 import { Headers } from "./headers.js";
-import { install, missing } from "./host.js";
+import { install } from "./host.js";
 import { Console, makeConsole } from "./console.js";
 import { BroadcastChannel, MessageChannel, MessagePort } from "./messages.js";
 import { process } from "./process.js";
@@ -91,6 +91,15 @@ install({
 
 // Names that Node.js itself lacks, or that libraries ask for and do without,
 // stay undefined: what looks for XMLHttpRequest must not find it.
-install({
-  WebSocket: missing("WebSocket", "make requests with fetch, or use node:net"),
-});
+
+// Few agents use it, and it is made when it is.
+for (const name of ["WebSocket", "CloseEvent"]) {
+  Object.defineProperty(globalThis, name, {
+    configurable: true,
+    get() {
+      install(require("./websocket.js"));
+      return globalThis[name];
+    },
+    set: (value) => install({ [name]: value }),
+  });
+}

@@ -1,6 +1,7 @@
 // Sockets with TLS, which Go speaks.
+import { ask } from "../guest.js";
 import { fromBase64 } from "./bytes.js";
-import { ask, begin, connection, settled, Socket, systemError } from "./socket.js";
+import { begin, connection, settled, Socket, systemError } from "./socket.js";
 import { derive } from "./derive.js";
 import { missing } from "./host.js";
 

@@ -1,14 +1,8 @@
 // Sockets of Node.js over those of Go.
-import { requestStream } from "../guest.js";
+import { ask, requestStream } from "../guest.js";
 import { fromBase64, toBase64 } from "./bytes.js";
 import { derive } from "./derive.js";
 import { addAbortSignal, Duplex } from "../node/stream.cjs";
-
-/** Asks Go for one value. */
-export async function ask(op, params) {
-  for await (const value of requestStream(op, params)) return value;
-  return undefined;
-}
 
 const numbers = {
   EAI_AGAIN: -3001,
