@@ -40,3 +40,9 @@ const (
 	SQLList   = sqlList
 	SQLAppend = sqlAppendEvents
 )
+
+// SQLTogether are the statements that make changes of several sessions, and the number
+// of their parameters.
+var SQLTogether = map[string]int{
+	sqlAppendTogether: 10, sqlEndTogether: 19, sqlTakeTogether: 11, sqlSessionsTogether: 6, sqlEntriesTogether: 6, sqlMessageTogether: 9,
+}

@@ -319,3 +319,48 @@ func TestUsageIsExact(t *testing.T) {
 		t.Errorf("%d rows are not summed up", n)
 	}
 }
+
+// The statements find what they change by indexes, whatever the number of sessions.
+func TestPlansTogether(t *testing.T) {
+	t.Parallel()
+	database := pgtest.Quick(t).Database(t)
+	open(t, database, session.Options{Lease: time.Minute})
+	sql(t, database, `INSERT INTO parley_sessions (digest, owner, app, usr, id, hidden, nonce, ttl, created, updated)
+			SELECT sha256(int4send(n)), sha256(int4send(n % 10)), 'app', 'user', n::text, false, n, 0, now(), now() FROM generate_series(1, 20000) n`,
+		`INSERT INTO parley_runs (session, number, id, status, nonce, created) SELECT n, n, n::text, 'completed', n, now() FROM generate_series(1, 20000) n`,
+		`INSERT INTO parley_events (session, seq, json) SELECT n / 4, n % 4, '{}' FROM generate_series(1, 40000) n`,
+		`INSERT INTO parley_state (owner, name, value) SELECT int8send(n), 'a', '1' FROM generate_series(1, 20000) n`)
+	conn, err := pgx.Connect(t.Context(), database)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(context.WithoutCancel(t.Context()))
+	run := func(statement string) []string {
+		t.Helper()
+		results, err := conn.PgConn().Exec(t.Context(), statement).ReadAll()
+		if err != nil {
+			t.Fatalf("%s: %v", statement, err)
+		}
+		var lines []string
+		for _, row := range results[0].Rows {
+			lines = append(lines, string(row[0]))
+		}
+		return lines
+	}
+	run("SET plan_cache_mode = force_generic_plan")
+	for _, statistics := range []string{"none", "ANALYZE"} {
+		if statistics != "none" {
+			run(statistics)
+		}
+		n := 0
+		for statement, parameters := range postgres.SQLTogether {
+			n++
+			run(fmt.Sprintf("PREPARE p_%s_%d AS %s", statistics, n, statement))
+			plan := strings.Join(run(fmt.Sprintf("EXPLAIN EXECUTE p_%s_%d (%s)", statistics, n, strings.Repeat("NULL, ", parameters-1)+"NULL")), "\n")
+			if strings.Contains(plan, "Seq Scan on parley_sessions") || strings.Contains(plan, "Seq Scan on parley_runs") ||
+				strings.Contains(plan, "Seq Scan on parley_events") || strings.Contains(plan, "Seq Scan on parley_state") {
+				t.Errorf("with statistics %s, the plan of\n%s\nis\n%s", statistics, statement, plan)
+			}
+		}
+	}
+}
