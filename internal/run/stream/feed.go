@@ -75,7 +75,7 @@ func (f *Feed) Piece(ev *event.Event) error {
 	m := f.live[i]
 	m.add(ev)
 	if len(f.followers) > 0 {
-		doc, err := numbered(ev, m.count).AppendJSON(make([]byte, 0, 384))
+		doc, err := appendNumbered(make([]byte, 0, 384), ev, m.count)
 		if err != nil {
 			return err
 		}

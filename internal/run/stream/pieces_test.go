@@ -3,6 +3,7 @@ package stream
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"testing"
 
@@ -158,4 +159,29 @@ func TestFeedKeepsPiecesWithoutContent(t *testing.T) {
 	reads("with a text", latest, `{"attemptCount":3}text`)
 	whole(f, "node", "text")
 	reads("after the event", f.Follow(0), "text")
+}
+
+// The index is a member of customMetadata like any other, at the place that the contract has for it.
+func TestIndexIsEncodedLikeOtherMetadata(t *testing.T) {
+	usage := &event.Usage{Total: 3}
+	extra := map[string]json.RawMessage{"groundingMetadata": json.RawMessage(`{}`)}
+	mine := map[string]json.RawMessage{"a": json.RawMessage(`1`), "z": json.RawMessage(`2`)}
+	for _, ev := range []event.Event{
+		{},
+		{ID: "1", Author: "a", Partial: true, Content: event.Text(event.RoleModel, "x"), Usage: usage, ModelVersion: "m"},
+		{ID: "1", Author: "a", Partial: true, Extra: extra},
+		{ID: "1", Author: "a", Partial: true, Content: event.Text(event.RoleModel, "x"), CustomMetadata: mine, Extra: extra},
+	} {
+		got, err := appendNumbered([]byte("data: "), &ev, 12)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all := map[string]json.RawMessage{pieceIndex: json.RawMessage(`12`)}
+		maps.Copy(all, ev.CustomMetadata)
+		ev.CustomMetadata = all
+		want, err := ev.AppendJSON([]byte("data: "))
+		if err != nil || string(got) != string(want) {
+			t.Errorf("got %s\nwant %s, %v", got, want, err)
+		}
+	}
 }
