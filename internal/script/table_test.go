@@ -15,7 +15,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -23,7 +23,8 @@ import (
 	"github.com/parley-run/parley/internal/testkit/nodejs"
 )
 
-// differs are the packages of the table that do not behave as in Node.js, and why.
+// differs are the packages of the table that do not behave as in Node.js with QuickJS,
+// and why.
 var differs = map[string]string{
 	"playwright-core": "it requires files by names that it computes, and starts programs",
 	"sharp":           "it is a native addon",
@@ -56,39 +57,45 @@ func TestTable(t *testing.T) {
 	t.Cleanup(server.CloseClientConnections)
 	env := []string{"TABLE_URL=" + server.URL, "TABLE_CLOSED=" + closedPort(t), "TABLE_SOCKETS=" + socketServer(t, dir), "TZ=UTC"}
 	want := inNode(t, dir, env, names)
-	var mu sync.Mutex
-	equal := 0
-	t.Run("packages", func(t *testing.T) {
-		for _, name := range names {
-			t.Run(name, func(t *testing.T) {
-				t.Parallel()
-				got, err := useTool(t, filepath.Join(dir, name+".js"), name, env)
-				same := err == nil && got == want[name]
-				mu.Lock()
-				if same {
-					equal++
-				}
-				mu.Unlock()
-				switch why := differs[name]; {
-				case same && why != "":
-					t.Errorf("it is the same as in Node.js, but differs says: %s", why)
-				case !same && why == "":
-					t.Errorf("got  %s (%v)\nwant %s", got, err, want[name])
+	for _, on := range []struct {
+		engine  string
+		differs map[string]string
+		least   int // per cent
+	}{{"quickjs", differs, 88}, {"node", nil, 97}} {
+		t.Run(on.engine, func(t *testing.T) {
+			var equal atomic.Int64
+			t.Run("packages", func(t *testing.T) {
+				for _, name := range names {
+					t.Run(name, func(t *testing.T) {
+						t.Parallel()
+						got, err := useTool(t, filepath.Join(dir, name+".js"), name, on.engine, env)
+						same := err == nil && got == want[name]
+						if same {
+							equal.Add(1)
+						}
+						switch why := on.differs[name]; {
+						case same && why != "":
+							t.Errorf("it is the same as in Node.js, but differs says: %s", why)
+						case !same && why == "":
+							t.Errorf("got  %s (%v)\nwant %s", got, err, want[name])
+						}
+					})
 				}
 			})
-		}
-	})
-	t.Logf("%d of %d packages behave as in Node.js", equal, len(names))
-	if equal*100 < 88*len(names) {
-		t.Errorf("these are less than 88 %%")
+			n := int(equal.Load())
+			t.Logf("%d of %d packages behave as in Node.js", n, len(names))
+			if n*100 < on.least*len(names) {
+				t.Errorf("these are less than %d %%", on.least)
+			}
+		})
 	}
 }
 
 // useTool loads an application, and returns what its tool gives.
-func useTool(t *testing.T, file, name string, env []string) (string, error) {
+func useTool(t *testing.T, file, name, engineName string, env []string) (string, error) {
 	t.Helper()
 	limits := engine.Limits{Memory: 2 << 30, Turn: time.Hour, Call: time.Hour, Load: time.Hour} // some load megabytes of code
-	apps, err := Load(t.Context(), Options{Dir: file, Models: caller, Environ: env, Limits: &limits, Scratch: 1 << 20, Log: slog.New(slog.DiscardHandler)})
+	apps, err := Load(t.Context(), Options{Dir: file, Engine: engineName, Models: caller, Environ: env, Limits: &limits, Scratch: 1 << 20, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		return "", err
 	}
