@@ -66,6 +66,7 @@ func TestListen(t *testing.T) {
 			return got["result"]
 		}
 	}
+	defer fixture.Open("gate")
 	alice := sendAs("alice")
 	slow, asks := begin(t, alice, "slow gate"), begin(t, alice, "danger one")
 	other := begin(t, sendAs("bob"), "hello")

@@ -61,10 +61,7 @@ func (e *exchange) soon(started *run.Run) (any, error) {
 		got, row, err := e.read(ctx, current)
 		var next *session.Run
 		var questions []*face.Question
-		if err == nil {
-			if row.Status != session.Waiting {
-				return got.result(row), nil
-			}
+		if err == nil && row.Status == session.Waiting {
 			next, questions, err = e.resumption(ctx, row)
 		}
 		switch {
@@ -72,6 +69,8 @@ func (e *exchange) soon(started *run.Run) (any, error) {
 			return e.newTask(started)
 		case err != nil:
 			return nil, e.broken(ctx, current, err)
+		case row.Status != session.Waiting:
+			return got.result(row), nil
 		case next == nil && len(questions) > 0:
 			return e.asks(got, row, questions)
 		case next == nil:
