@@ -63,6 +63,7 @@ func TestTable(t *testing.T) {
 		least   int // per cent
 	}{{"quickjs", differs, 88}, {"node", nil, 97}} {
 		t.Run(on.engine, func(t *testing.T) {
+			t.Parallel()
 			var equal atomic.Int64
 			t.Run("packages", func(t *testing.T) {
 				for _, name := range names {
