@@ -45,10 +45,10 @@ RACED := ./agent ./artifact ./chaos ./conformance ./internal/access ./internal/b
 # artifact has many bytes. These are tested without it, and the Go side of them once
 # more with it. The package that takes the longest is the first.
 SOME_RACED := ./internal/script ./internal/script/engine ./internal/script/host ./internal/cli . ./session/sqlite \
-	./tool/code/javascript ./internal/testkit/hostile
+	./tool/code/javascript ./internal/testkit/hostile ./internal/face/mcp
 SOME_TESTS := TestCallsInterleave|TestCancelReachesTheCode|TestEngines|TestWatchdog|TestHangingFetches
 SOME_TESTS := $(SOME_TESTS)|TestConversation|TestEndOfInput|TestInterrupt(edWhile|Between|Within|Ends)|TestDeployInterrupted|TestOIDC|TestManagedLogin|TestStream|TestServe
-SOME_TESTS := $(SOME_TESTS)|TestStore/(Log|Begin|Claim)|TestWriter|TestExecuteIsFresh|TestExecuteWritesFiles|TestCancel
+SOME_TESTS := $(SOME_TESTS)|TestStore/(Log|Begin|Claim)|TestWriter|TestExecuteIsFresh|TestExecuteWritesFiles|TestCancel|TestListen|TestSoon|TestTasks
 
 .PHONY: test
 test: export CGO_ENABLED := 0
