@@ -1,16 +1,15 @@
 package script
 
 import (
-	"bufio"
 	"crypto/tls"
 	"encoding/json"
 	"encoding/pem"
 	"fmt"
-	"io"
 	"net"
 	"net/http/httptest"
 	"net/textproto"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -20,6 +19,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/parley-run/parley/internal/script/engine"
+	"github.com/parley-run/parley/internal/testkit"
 	"github.com/parley-run/parley/internal/testkit/nodejs"
 	"github.com/parley-run/parley/internal/testkit/pgtest"
 )
@@ -37,7 +37,8 @@ func TestSocketPackages(t *testing.T) {
 	mails := &mailbox{tls: &tls.Config{Certificates: known.TLS.Certificates}}
 	compareUse(t, dir, map[string]any{
 		"database":  pgtest.Quick(t).Database(t),
-		"redisPort": listen(t, (&cache{values: map[string]string{}}).serve),
+		"redisPort": startRedis(t),
+		"mysqlPort": startMariaDB(t),
 		"smtpPort":  listen(t, mails.serve),
 		"ca":        string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: known.Certificate().Raw})),
 	})
@@ -104,60 +105,67 @@ func listen(t *testing.T, serve func(net.Conn)) int {
 	return must(net.ResolveTCPAddr("tcp", l.Addr().String())).Port
 }
 
-// cache is a small Redis.
-type cache struct {
-	mu     sync.Mutex
-	values map[string]string
+// startRedis starts a Redis server on a port of its own.
+func startRedis(t *testing.T) (port int) {
+	t.Helper()
+	program := testkit.Program(t, "Redis", "redis-server", "redis-server")
+	port = freePort(t)
+	start(t, port, program, "--port", strconv.Itoa(port), "--bind", "127.0.0.1", "--save", "", "--dir", t.TempDir())
+	return port
 }
 
-func (c *cache) serve(conn net.Conn) {
-	in := textproto.NewReader(bufio.NewReader(conn))
-	number := func(mark string) int {
-		line, _ := in.ReadLine()
-		n, _ := strconv.Atoi(strings.TrimPrefix(line, mark))
-		return n
+// startMariaDB starts a MariaDB server with a database test, and the password
+// secret for its user root.
+func startMariaDB(t *testing.T) (port int) {
+	t.Helper()
+	program := testkit.Program(t, "MariaDB", "mariadb-server", "mariadbd")
+	dir, port := t.TempDir(), freePort(t)
+	data, setup := filepath.Join(dir, "data"), filepath.Join(dir, "setup.sql")
+	as := []string{"--no-defaults", "--datadir=" + data}
+	if os.Geteuid() == 0 {
+		as = append(as, "--user=root") // it refuses to otherwise
 	}
-	for {
-		n := number("*")
-		if n < 1 {
-			return
-		}
-		args := make([]string, n)
-		for i := range args {
-			size := number("$")
-			data := make([]byte, size+2)
-			if _, err := io.ReadFull(in.R, data); err != nil {
-				return
-			}
-			args[i] = string(data[:size])
-		}
-		if _, err := io.WriteString(conn, c.answer(args)); err != nil || strings.EqualFold(args[0], "quit") {
-			return
-		}
+	nodejs.Run(t, dir, testkit.Program(t, "MariaDB", "mariadb-server", "mariadb-install-db"), append(as, "--auth-root-authentication-method=normal", "--skip-test-db")...)
+	if err := os.WriteFile(setup, []byte("CREATE DATABASE test;\nALTER USER root@localhost IDENTIFIED BY 'secret';\n"), 0o600); err != nil {
+		t.Fatal(err)
 	}
+	start(t, port, program, append(as, "--port="+strconv.Itoa(port), "--bind-address=127.0.0.1", "--socket="+filepath.Join(dir, "s"), "--init-file="+setup)...)
+	return port
 }
 
-func (c *cache) answer(args []string) string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	bulk := func(text string) string { return fmt.Sprintf("$%d\r\n%s\r\n", len(text), text) }
-	switch name := strings.ToLower(args[0]); {
-	case name == "info":
-		return bulk("redis_version:7.0.0\r\nloading:0\r\n")
-	case name == "client", name == "quit":
-		return "+OK\r\n"
-	case name == "set" && len(args) > 2:
-		c.values[args[1]] = args[2]
-		return "+OK\r\n"
-	case name == "get" && len(args) > 1:
-		return bulk(c.values[args[1]])
-	case name == "incr" && len(args) > 1:
-		n, _ := strconv.Atoi(c.values[args[1]])
-		n = n%2 + 1 // the same for each of two programs
-		c.values[args[1]] = strconv.Itoa(n)
-		return fmt.Sprintf(":%d\r\n", n)
+// start starts a server until the test ends, and waits until it takes connections.
+func start(t *testing.T, port int, program string, args ...string) {
+	t.Helper()
+	log := &testkit.Buffer{}
+	cmd := exec.Command(program, args...)
+	cmd.Stdout, cmd.Stderr = log, log
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
 	}
-	return "-ERR unknown command '" + args[0] + "'\r\n"
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+		if t.Failed() {
+			t.Logf("%s: %s", program, log.String())
+		}
+	})
+	testkit.Eventually(t, program+" takes connections", func() bool {
+		c, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", port))
+		if err == nil {
+			_ = c.Close()
+		}
+		return err == nil
+	})
+}
+
+func freePort(t *testing.T) int {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return must(net.ResolveTCPAddr("tcp", l.Addr().String())).Port
 }
 
 // mailbox is a small SMTP server, which takes mail over TLS only.

@@ -314,9 +314,6 @@ Buffer.allocUnsafeSlow = function allocUnsafeSlow(size) {
 };
 Buffer.poolSize = 8192;
 numberMethods(FastBuffer.prototype);
-// Libraries copy them to objects of their own.
-for (const name of Object.getOwnPropertyNames(Buffer))
-  if (typeof Buffer[name] === "function") Object.defineProperty(Buffer, name, { enumerable: true });
 // Without documentation in Node.js, and used for their speed.
 for (const name of ["ascii", "base64", "base64url", "hex", "latin1", "ucs2", "utf8"]) {
   Object.defineProperties(Buffer.prototype, {
@@ -324,3 +321,7 @@ for (const name of ["ascii", "base64", "base64url", "hex", "latin1", "ucs2", "ut
     [`${name}Write`]: { value(text, at, length) { return this.write(text, at, length, name); }, writable: true, configurable: true },
   });
 }
+// Libraries copy them to objects of their own, or replace each of them.
+for (const owner of [Buffer, Buffer.prototype])
+  for (const [name, { value }] of Object.entries(Object.getOwnPropertyDescriptors(owner)))
+    if (typeof value === "function" && name !== "constructor") Object.defineProperty(owner, name, { enumerable: true });

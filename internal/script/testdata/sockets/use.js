@@ -2,8 +2,11 @@
 // in Node.js and as a tool.
 import { once } from 'node:events';
 import Redis from 'ioredis';
+import { MongoClient } from 'mongodb';
+import mysql from 'mysql2/promise';
 import nodemailer from 'nodemailer';
 import pg from 'pg';
+import { createClient } from 'redis';
 
 const reason = async (f) => {
   try {
@@ -58,19 +61,82 @@ async function postgresErrors({ database }) {
   ];
 }
 
-async function redis({ redisPort }) {
+async function ioredis({ redisPort }) {
   const client = new Redis({ host: '127.0.0.1', port: redisPort });
   await client.set('name', 'ü'.repeat(100_000));
   const length = (await client.get('name')).length;
-  const all = await client.pipeline().incr('n').incr('n').get('n').exec();
+  await client.del('n', 'set');
+  const all = await client.pipeline().incr('n').incr('n').get('n').sadd('set', 'a', 'b').exec();
+  const done = await client.multi().incr('n').expire('n', 100).exec();
   const unknown = await client.call('NOPE').catch((error) => error.message);
+  const listener = client.duplicate();
+  await listener.subscribe('news');
+  const heard = once(listener, 'message');
+  await client.publish('news', 'hello');
+  const message = await heard;
+  listener.disconnect();
+  const blocked = await client.blpop('nothing', 0.01);
   const over = once(client, 'end');
   await client.quit();
   await over;
   const refused = new Redis({ host: '127.0.0.1', port: 1, retryStrategy: null, lazyConnect: true });
   refused.on('error', () => {});
   const error = await refused.connect().catch((e) => e.message);
-  return { length, all, unknown, error };
+  return { length, all, done, unknown, message, blocked, error };
+}
+
+async function redis({ redisPort }) {
+  const client = await createClient({ url: `redis://127.0.0.1:${redisPort}` }).connect();
+  await client.del('hash');
+  await client.hSet('hash', { a: '1', b: 'ü' });
+  const hash = { ...(await client.hGetAll('hash')) };
+  const many = await Promise.all([1, 2, 3].map((n) => client.set(`k${n}`, n).then(() => client.get(`k${n}`))));
+  await client.close();
+  const error = await createClient({ url: 'redis://127.0.0.1:1', socket: { reconnectStrategy: false } }).on('error', () => {}).connect().catch((e) => e.code);
+  return { hash, many, error };
+}
+
+/** A pool, parameters, prepared statements, types, transactions, streams and errors. */
+async function mariadb({ mysqlPort }) {
+  const options = { host: '127.0.0.1', port: mysqlPort, user: 'root', password: 'secret', database: 'test' };
+  const pool = mysql.createPool({ ...options, connectionLimit: 3 });
+  await pool.query('CREATE TABLE IF NOT EXISTS things (id int PRIMARY KEY, name text, made datetime, raw blob, price decimal(10,2))');
+  await pool.query('DELETE FROM things');
+  const connection = await pool.getConnection();
+  await connection.beginTransaction();
+  for (let i = 0; i < 20; i++) {
+    const values = [i, `thing ${i} ü`, new Date(i * 1000), Buffer.from([i, 255]), i / 4];
+    await connection.execute('INSERT INTO things VALUES (?, ?, ?, ?, ?)', values);
+  }
+  await connection.commit();
+  const wrong = await connection.query('SELECT nothing').catch((error) => [error.code, error.errno, error.sqlMessage]);
+  connection.release();
+  const [rows, fields] = await pool.execute('SELECT * FROM things WHERE id < ? ORDER BY id', [3]);
+  const many = await Promise.all([1, 2, 3, 4, 5].map((n) => pool.query('SELECT ? * 2 AS n', [n])));
+  const [[{ text }]] = await pool.query("SELECT repeat('x', 2000000) AS text");
+  const streamed = [];
+  const one = await mysql.createConnection(options);
+  for await (const row of one.connection.query('SELECT id FROM things ORDER BY id').stream()) streamed.push(row.id);
+  await one.end();
+  await pool.end();
+  const attempt = (more) => mysql.createConnection({ ...options, ...more }).then(() => 'connected').catch((error) => [error.code, error.message]);
+  return {
+    rows: rows.map((row) => ({ ...row, raw: [...row.raw] })),
+    fields: fields.map((f) => f.name),
+    wrong,
+    many: many.map(([[row]]) => row.n),
+    large: text.length,
+    streamed,
+    password: await attempt({ password: 'wrong' }),
+    refused: await attempt({ port: 1 }),
+  };
+}
+
+/** It loads, and tells why it cannot connect. */
+async function mongo() {
+  const client = new MongoClient('mongodb://127.0.0.1:1', { serverSelectionTimeoutMS: 100 });
+  const error = await client.connect().catch((e) => e);
+  return [error.name, error.message, error.reason.type];
 }
 
 async function mail({ smtpPort, ca }) {
@@ -91,6 +157,6 @@ async function mail({ smtpPort, ca }) {
 
 export async function use(given) {
   const out = {};
-  for (const [name, f] of Object.entries({ postgres, postgresErrors, redis, mail })) out[name] = await reason(() => f(given));
+  for (const [name, f] of Object.entries({ postgres, postgresErrors, ioredis, redis, mariadb, mongo, mail })) out[name] = await reason(() => f(given));
   return out;
 }
