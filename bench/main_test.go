@@ -54,7 +54,7 @@ func TestScenarios(t *testing.T) {
 					t.Errorf("the result has no name or unit: %+v", r)
 				}
 			}
-			if s.name == "wait_typescript" || s.name == "list_page" {
+			if s.name == "wait_typescript" || s.name == "engines" || s.name == "list_page" {
 				return // it needs no server of its own, which could be profiled
 			}
 			profiles, err := os.ReadDir(b.profiles)

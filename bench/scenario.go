@@ -33,6 +33,7 @@ func scenarios() []scenario {
 		{"first_event", firstEvent},
 		{"start_typescript", startTypeScript},
 		{"wait_typescript", waitTypeScript},
+		{"engines", engines},
 		{"run_sqlite", runSQLite},
 		{"run_postgres", runPostgres},
 		{"load_sqlite", loadSQLite},
@@ -112,6 +113,7 @@ const (
 	limitTypeScript = 8.0  // times the bare server's CPU
 	limitStart      = 1000 // ms
 	limitStartAgain = 200  // ms
+	limitNode       = 300  // ms, besides the start of Node.js
 	limitResident   = 80   // MB
 	limitWait       = 1000 // ms
 

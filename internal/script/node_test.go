@@ -231,8 +231,14 @@ func marked(mark string) (found []string) {
 
 // alive reports whether a process exists and has not ended.
 func alive(pid int) bool {
-	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
-	return err == nil && !bytes.Contains(text, []byte(") Z"))
+	text := stat(pid)
+	return text != "" && !strings.Contains(text, ") Z")
+}
+
+// stat is what the system says of a process; empty if it does not exist.
+func stat(pid int) string {
+	text, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	return string(text)
 }
 
 // serverDir is the variable with the application of a server that is killed.
@@ -282,6 +288,9 @@ func TestNodeEndsWithServer(t *testing.T) {
 			}
 			if pid == 0 {
 				t.Fatal("the server does not say who it is")
+			}
+			if name == "stopped" { // after the signal that the end of the server sends, it would stay so
+				testkit.Eventually(t, "the process to stop", func() bool { return strings.Contains(stat(pid), ") T") })
 			}
 			_ = server.Process.Signal(syscall.SIGKILL)
 			_ = server.Wait()
