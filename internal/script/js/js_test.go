@@ -1,25 +1,43 @@
 package js
 
 import (
+	"bytes"
 	"io/fs"
 	"maps"
+	"os"
 	"path"
-	"slices"
-	"strings"
 	"testing"
 )
 
-// The module proxy leaves out directories named vendor, and without their files go
-// install of a version cannot build the program.
-func TestNoVendorDirectory(t *testing.T) {
-	err := fs.WalkDir(FS(), ".", func(name string, _ fs.DirEntry, err error) error {
-		if slices.Contains(strings.Split(name, "/"), "vendor") {
-			t.Errorf("%s is in a directory named vendor", name)
+// The archive has what is in the directory; if it has not, third_party/update.sh
+// was not run.
+func TestThirdParty(t *testing.T) {
+	dir := os.DirFS(".")
+	want := map[string]bool{}
+	err := fs.WalkDir(dir, "third_party", func(name string, _ fs.DirEntry, err error) error {
+		if err != nil || path.Ext(name) != ".js" {
+			return err
 		}
-		return err
+		want[name] = true
+		text, err := fs.ReadFile(dir, name)
+		if err != nil {
+			return err
+		}
+		if carried, err := fs.ReadFile(FS(), name); err != nil || !bytes.Equal(carried, text) {
+			t.Errorf("%s is not the same in the archive: %v", name, err)
+		}
+		return nil
 	})
 	if err != nil {
 		t.Fatal(err)
+	}
+	for _, f := range packages().File {
+		if !want[f.Name] {
+			t.Errorf("the archive has %s", f.Name)
+		}
+	}
+	if len(want) < 50 {
+		t.Errorf("there are %d files", len(want))
 	}
 }
 

@@ -1,12 +1,16 @@
-// Command minify makes the JavaScript files below a directory smaller, in place:
-// the binary carries them as they are.
+// Command minify makes the JavaScript files below a directory smaller, in place, and
+// puts them into an archive if one is named: the binary carries them.
 //
-//	go run ./internal/script/js/minify dir
+//	go run ./internal/script/js/minify dir [archive]
 package main
 
 import (
+	"archive/zip"
+	"bytes"
+	"compress/flate"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -16,14 +20,48 @@ import (
 )
 
 func main() {
-	if len(os.Args) != 2 {
-		fmt.Fprintln(os.Stderr, "usage: minify dir")
+	if len(os.Args) != 2 && len(os.Args) != 3 {
+		fmt.Fprintln(os.Stderr, "usage: minify dir [archive]")
 		os.Exit(2)
 	}
-	if err := minify(os.Args[1]); err != nil {
+	err := minify(os.Args[1])
+	if err == nil && len(os.Args) == 3 {
+		err = pack(os.Args[1], os.Args[2])
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "minify:", err)
 		os.Exit(1)
 	}
+}
+
+// pack writes an archive of the JavaScript files below a directory, under the name
+// of the directory. It has no times, so that the same files are the same archive.
+func pack(dir, archive string) error {
+	var out bytes.Buffer
+	w := zip.NewWriter(&out)
+	w.RegisterCompressor(zip.Deflate, func(to io.Writer) (io.WriteCloser, error) { return flate.NewWriter(to, flate.BestCompression) })
+	err := filepath.WalkDir(dir, func(file string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || filepath.Ext(file) != ".js" {
+			return err
+		}
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return err
+		}
+		name, err := filepath.Rel(filepath.Dir(dir), file)
+		if err != nil {
+			return err
+		}
+		to, err := w.Create(filepath.ToSlash(name))
+		if err == nil {
+			_, err = to.Write(text)
+		}
+		return err
+	})
+	if err := errors.Join(err, w.Close()); err != nil {
+		return err
+	}
+	return os.WriteFile(archive, out.Bytes(), 0o644)
 }
 
 func minify(dir string) error {

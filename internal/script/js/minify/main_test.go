@@ -1,6 +1,7 @@
 package main
 
 import (
+	"archive/zip"
 	"os"
 	"path/filepath"
 	"testing"
@@ -31,6 +32,18 @@ func TestMinify(t *testing.T) {
 				t.Errorf("%q, %v, want %q", got, err, want)
 			}
 		}
+	}
+	archive := filepath.Join(t.TempDir(), "a.zip")
+	if err := pack(filepath.Join(dir, "a"), archive); err != nil {
+		t.Fatal(err)
+	}
+	r, err := zip.OpenReader(archive)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = r.Close() })
+	if len(r.File) != 1 || r.File[0].Name != "a/b.js" {
+		t.Errorf("the archive has %d files", len(r.File))
 	}
 	write("export {")
 	if err := minify(dir); err == nil {

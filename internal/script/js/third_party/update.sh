@@ -55,4 +55,9 @@ elif [ "$target" != "$here" ]; then
 fi
 
 # All without comments and spaces: they are half of the text.
-cd "$here" && go run ../minify "$target"
+cd "$here/.."
+if [ "$target" = "$here" ]; then
+	go run ./minify third_party third_party.zip
+else
+	go run ./minify "$target"
+fi
