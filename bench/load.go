@@ -62,7 +62,8 @@ type loaded struct {
 	server *child
 	crowd  *crowd
 	rates  []float64
-	spent  float64 // CPU seconds of the database
+	cpu    []float64 // ms of the server for a run
+	spent  float64   // CPU seconds of the database
 }
 
 // database returns the transactions and the milliseconds of CPU of a run. The server
@@ -108,10 +109,17 @@ func (b *bench) load(ctx context.Context, name, kind string, clients int) (resul
 			}
 			rate := 0.0
 			parts := max(1, 8/clients) // one client alone has done little after its conversations
-			for part := range parts {
-				rate += l.crowd.talk(fmt.Sprintf("round-%d-%d", round, part)) / float64(parts)
+			runs := l.crowd.runs
+			cpu, err := l.server.spend(ctx, func() error {
+				for part := range parts {
+					rate += l.crowd.talk(fmt.Sprintf("round-%d-%d", round, part)) / float64(parts)
+				}
+				return nil
+			})
+			if err != nil {
+				return nil, loads, err
 			}
-			l.rates = append(l.rates, rate)
+			l.rates, l.cpu = append(l.rates, rate), append(l.cpu, 1000*cpu/float64(l.crowd.runs-runs))
 			after, err := b.databaseCPU(ctx, kind)
 			if err != nil {
 				return nil, loads, err
@@ -120,12 +128,15 @@ func (b *bench) load(ctx context.Context, name, kind string, clients int) (resul
 			b.logf("%s: %d clients, round %d of %d: %.0f runs/s %s", name, clients, round, b.rounds, l.rates[round], l.place.program)
 		}
 	}
-	this := loads[0].rates[1:] // the first one is to warm up
-	unit := fmt.Sprintf("runs/s, %d clients", clients)
+	this := loads[0]
+	const warm = 1 // the first round is not counted
+	speed, cpu := fmt.Sprintf("runs/s, %d clients", clients), fmt.Sprintf("ms of server CPU a run, %d clients", clients)
 	if len(loads) == 1 {
-		results = append(results, result{Scenario: name, Unit: unit, Parley: median(this)})
+		results = append(results, result{Scenario: name, Unit: speed, Parley: median(this.rates[warm:])}, result{Scenario: name, Unit: cpu, Parley: median(this.cpu[warm:])})
 	} else {
-		results = append(results, rates(name, unit+", to the other version", this, loads[1].rates[1:], 0))
+		other := loads[1]
+		results = append(results, rates(name, speed+", to the other version", this.rates[warm:], other.rates[warm:], 0),
+			compared(name, cpu, this.cpu[warm:], other.cpu[warm:], 0))
 	}
 	return append(results, loads[0].crowd.faults(name, b)), loads, nil
 }
