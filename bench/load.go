@@ -14,8 +14,9 @@ import (
 // loadSQLite measures runs on SQLite, beside another version of this program if there
 // is one.
 func loadSQLite(ctx context.Context, b *bench) ([]result, error) {
-	both, _, err := b.load(ctx, "load_sqlite", inSQLite, b.clients)
-	return both, err
+	results, loads, err := b.load(ctx, "load_sqlite", inSQLite, b.clients)
+	drop(loads)
+	return results, err
 }
 
 // loadPostgres measures runs on Postgres, by one client and by many, and what they cost
@@ -25,6 +26,7 @@ func loadPostgres(ctx context.Context, b *bench) ([]result, error) {
 	var results []result
 	for _, clients := range []int{1, b.clients} {
 		some, loads, err := b.load(ctx, name, inPostgres, clients)
+		defer drop(loads)
 		if err != nil {
 			return nil, err
 		}
@@ -56,9 +58,16 @@ func loadPostgres(ctx context.Context, b *bench) ([]result, error) {
 	return results, nil
 }
 
+func drop(loads []*loaded) {
+	for _, l := range loads {
+		l.drop()
+	}
+}
+
 // loaded is a server under load.
 type loaded struct {
 	place  place
+	drop   func() // removes the place
 	server *child
 	crowd  *crowd
 	rates  []float64
@@ -74,7 +83,7 @@ func (l *loaded) database(ctx context.Context, b *bench) ([2]float64, error) {
 }
 
 // load has clients talk to a server and to one of the other version, in turns. The
-// places are dropped when b ends.
+// caller drops the places, also after an error.
 func (b *bench) load(ctx context.Context, name, kind string, clients int) (results []result, loads []*loaded, err error) {
 	programs := []string{""}
 	if b.before != "" {
@@ -82,24 +91,27 @@ func (b *bench) load(ctx context.Context, name, kind string, clients int) (resul
 	}
 	defer func() {
 		for _, l := range loads {
-			l.crowd.Close()
-			l.server.stop()
+			if l.crowd != nil {
+				l.crowd.Close()
+			}
+			if l.server != nil {
+				l.server.stop()
+			}
 		}
 	}()
 	for _, program := range programs {
 		l := &loaded{}
-		if l.place, _, err = b.place(ctx, kind); err != nil {
-			return nil, nil, err
-		}
-		l.place.program = program
-		if l.server, err = b.startOn(ctx, l.place, kindParley, runTurn, name); err != nil {
-			return nil, nil, err
-		}
-		if l.crowd, err = newCrowd([]*child{l.server}, clients); err != nil {
-			l.server.stop()
-			return nil, nil, err
+		if l.place, l.drop, err = b.place(ctx, kind); err != nil {
+			return nil, loads, err
 		}
 		loads = append(loads, l)
+		l.place.program = program
+		if l.server, err = b.startOn(ctx, l.place, kindParley, runTurn, name); err != nil {
+			return nil, loads, err
+		}
+		if l.crowd, err = newCrowd([]*child{l.server}, clients); err != nil {
+			return nil, loads, err
+		}
 	}
 	for round := range b.rounds + 1 {
 		for _, l := range loads {
