@@ -72,6 +72,11 @@ type ScriptConfig struct {
 	// below os.tmpdir(); 0 means 256 MiB, a negative one means none. They are
 	// deleted when the server is closed.
 	ScratchSize int64
+	// AllowHosts are what the code of the applications may connect to, beside the
+	// public internet: names and addresses, such as "db.internal:5432", with any port
+	// if there is none, and networks, such as "10.0.0.0/8"; "public" is nothing more.
+	// Empty means that it may connect to every address.
+	AllowHosts []string
 	// AllowProcesses lets the applications start processes: MCP servers that
 	// speak on their standard input and output, and Node.js for those that name it
 	// as their engine. They run as the user that the server runs as.

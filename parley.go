@@ -38,6 +38,7 @@ import (
 	"github.com/parley-run/parley/internal/link"
 	"github.com/parley-run/parley/internal/observe"
 	"github.com/parley-run/parley/internal/outbox"
+	publicnet "github.com/parley-run/parley/internal/public"
 	"github.com/parley-run/parley/internal/registry"
 	"github.com/parley-run/parley/internal/run"
 	"github.com/parley-run/parley/internal/server"
@@ -166,12 +167,19 @@ func (s *Server) load(ctx context.Context) error {
 	if !ok {
 		return inField("Scripts.Dir", registry.Missing("the JavaScript engine", "typescript"))
 	}
+	var hosts *publicnet.Hosts
+	if len(c.AllowHosts) > 0 {
+		var err error
+		if hosts, err = publicnet.ParseHosts(c.AllowHosts); err != nil {
+			return inField("Scripts.AllowHosts", err)
+		}
+	}
 	// An application that cannot be loaded is served as broken, which a caller that is
 	// in a hurry does not mean.
 	found, err := load(context.WithoutCancel(ctx), link.ScriptOptions{
 		Dir: c.Dir, AppName: c.AppName, Environ: s.cfg.agentEnviron(os.Environ()), //nolint:forbidigo // agents expect the environment of the process
 		Models: s.cfg.models, Log: s.cfg.Log, CacheDir: c.CacheDir, Reload: c.Reload,
-		Engine: c.Engine, Engines: c.Engines, Memory: c.EngineMemory, Scratch: cmp.Or(max(c.ScratchSize, -1), 256<<20), MaxResponse: s.cfg.Limits.ModelResponseBytes, Processes: c.AllowProcesses,
+		Engine: c.Engine, Engines: c.Engines, Memory: c.EngineMemory, Hosts: hosts, Scratch: cmp.Or(max(c.ScratchSize, -1), 256<<20), MaxResponse: s.cfg.Limits.ModelResponseBytes, Processes: c.AllowProcesses,
 	})
 	if err != nil {
 		return inField("Scripts.Dir", err)

@@ -68,6 +68,7 @@ func TestOpenSaysWhatIsWrong(t *testing.T) {
 	for want, cfg := range map[string]parley.Config{
 		"nothing to serve":               {},
 		"Scripts.Dir":                    {Agents: ok, Scripts: parley.ScriptConfig{Dir: "does-not-exist"}},
+		"Scripts.AllowHosts":             {Agents: ok, Scripts: parley.ScriptConfig{Dir: "testdata", AllowHosts: []string{"a b"}}},
 		"Sessions.URL":                   {Agents: ok, Sessions: parley.SessionConfig{URL: "mysql://x"}},
 		"it needs UI.Enabled":            {Agents: ok, UI: parley.UIConfig{Dir: "."}},
 		"has no index.html":              {Agents: ok, UI: parley.UIConfig{Enabled: true, Dir: "api"}},

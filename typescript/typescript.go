@@ -17,7 +17,7 @@ func init() { registry.Register[link.LoadScripts]("", load) }
 func load(ctx context.Context, o link.ScriptOptions) (link.Scripts, error) {
 	loaded, err := script.Load(ctx, script.Options{
 		Dir: o.Dir, AppName: o.AppName, Environ: o.Environ, Processes: o.Processes, Models: o.Models, Log: o.Log,
-		CacheDir: o.CacheDir, Reload: o.Reload, Engine: o.Engine, Engines: o.Engines, Memory: o.Memory, Scratch: o.Scratch, MaxResponse: o.MaxResponse,
+		CacheDir: o.CacheDir, Reload: o.Reload, Engine: o.Engine, Engines: o.Engines, Memory: o.Memory, Scratch: o.Scratch, Hosts: o.Hosts, MaxResponse: o.MaxResponse,
 	})
 	if err != nil {
 		return nil, err

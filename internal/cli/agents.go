@@ -18,6 +18,7 @@ type agentFlags struct {
 	engine       *choice
 	memory       int64 // of one engine
 	scratch      int64 // of one application
+	hosts        []string
 	processes    toggle
 }
 
@@ -33,6 +34,7 @@ func (a *agentFlags) define(flags *pflag.FlagSet) {
 // agents.
 func (a *agentFlags) defineCode(flags *pflag.FlagSet) {
 	flags.VarPF(&a.processes, "allow_processes", "", "let agents start processes, such as MCP servers over\nstdio; they run as the user of this program").NoOptDefVal = "true"
+	flags.StringSliceVar(&a.hosts, "allow_hosts_for_agents", nil, "`hosts` that the code of agents may connect to, such as\ndb.internal:5432 or 10.0.0.0/8, beside the public\ninternet; public for no more than that (default any)")
 	flags.Int64Var(&a.scratch, "scratch_size", 256<<20, "`size` of the files that the code of an application may\nkeep below os.tmpdir(); 0 for none")
 	a.engine = oneOf("quickjs", "node")
 	flags.Var(a.engine, "engine", "what runs the code of agents whose package.json does not\nsay: QuickJS, or a process of Node.js for each, which\nruns as the user of this program")
@@ -67,7 +69,7 @@ func (a *agentFlags) config(env *Env, cmd *cobra.Command, args []string) (parley
 	}
 	dir = env.path(dir)
 	return parley.Config{
-		Scripts: parley.ScriptConfig{Dir: dir, AppName: a.appName, Engine: a.engine.value, EngineMemory: a.memory, ScratchSize: cmp.Or(a.scratch, -1), CacheDir: env.CacheDir}, Offline: a.offline, Stdout: env.Stdout,
+		Scripts: parley.ScriptConfig{Dir: dir, AppName: a.appName, Engine: a.engine.value, EngineMemory: a.memory, AllowHosts: a.hosts, ScratchSize: cmp.Or(a.scratch, -1), CacheDir: env.CacheDir}, Offline: a.offline, Stdout: env.Stdout,
 	}, nil
 }
 

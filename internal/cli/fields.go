@@ -12,6 +12,7 @@ import (
 // them.
 var fields = map[string]string{ //nolint:gosec // names of flags
 	"Scripts.Dir":                  "--agent_dir",
+	"Scripts.AllowHosts":           "--allow_hosts_for_agents",
 	"Scripts.Engine":               "--engine",
 	"Scripts.Engines":              "--engines",
 	"Scripts.EngineMemory":         "--engine_memory",

@@ -9,6 +9,7 @@ import (
 	"net/http"
 
 	"github.com/parley-run/parley/agent"
+	"github.com/parley-run/parley/internal/public"
 	"github.com/parley-run/parley/model"
 )
 
@@ -43,6 +44,9 @@ type ScriptOptions struct {
 	Engines int
 	// Memory is how many bytes each engine may use; 0 for the default.
 	Memory int64
+	// Hosts are what code may connect to beside the public internet; nil for every
+	// address.
+	Hosts *public.Hosts
 	// Scratch is how many bytes the code of an application may keep in its scratch
 	// directory; 0 or less for none.
 	Scratch int64

@@ -24,6 +24,7 @@ import (
 	"sync/atomic"
 
 	"github.com/parley-run/parley/agent"
+	"github.com/parley-run/parley/internal/public"
 	"github.com/parley-run/parley/internal/redact"
 	"github.com/parley-run/parley/internal/script/adk"
 	"github.com/parley-run/parley/internal/script/bundle"
@@ -60,6 +61,9 @@ type Options struct {
 	// MaxResponse is the size limit of a response that code fetches; 0 for the
 	// default.
 	MaxResponse int64
+	// Hosts are what code may connect to beside the public internet; nil for every
+	// address.
+	Hosts *public.Hosts
 	// Scratch is how many bytes the code of an application may keep in its scratch
 	// directory; 0 for none.
 	Scratch int64
@@ -229,6 +233,9 @@ func (a *Apps) start(ctx context.Context, p bundle.App) (*agent.Agent, []string,
 	if err != nil {
 		return nil, files, err
 	}
+	if target == bundle.Node && a.opts.Hosts != nil {
+		return nil, files, errors.New("it runs in Node.js, whose connections cannot be restricted: let it run in QuickJS, or leave out --allow_hosts_for_agents (Scripts.AllowHosts)")
+	}
 	code, err := bundle.Build(target, a.opts.CacheDir, p.Entry, within)
 	if err != nil {
 		if failed, ok := errors.AsType[*bundle.Error](err); ok {
@@ -254,7 +261,7 @@ func (a *Apps) start(ctx context.Context, p bundle.App) (*agent.Agent, []string,
 	}
 	secrets := &adk.Secrets{}
 	log := slog.New(redact.Handler(a.opts.Log.Handler(), secrets.Scrub))
-	services := host.New(host.Options{App: p.Name, Dir: p.Dir, Scratch: a.scratchOf(p.Name), Env: env, Log: log, MapTraces: code.MapTraces, MaxResponse: a.opts.MaxResponse})
+	services := host.New(host.Options{App: p.Name, Dir: p.Dir, Scratch: a.scratchOf(p.Name), Env: env, Log: log, MapTraces: code.MapTraces, MaxResponse: a.opts.MaxResponse, Hosts: a.opts.Hosts})
 	in := &instance{
 		name: p.Name, bundle: code, library: library, limits: limits, log: log, host: services.Engine(),
 		thread: engine.QuickJS, count: max(a.opts.Engines, 1), restarts: a.restarts.of(p.Name),

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/parley-run/parley/internal/bounded"
+	"github.com/parley-run/parley/internal/public"
 	"github.com/parley-run/parley/internal/script/engine"
 	"github.com/parley-run/parley/internal/traceparent"
 )
@@ -259,6 +260,7 @@ func networkError(err error) error {
 		return err
 	}
 	var (
+		refused   *public.RefusedError
 		dns       *net.DNSError
 		authority x509.UnknownAuthorityError
 		hostname  x509.HostnameError
@@ -269,6 +271,8 @@ func networkError(err error) error {
 	err = withoutAddress(err)
 	code := ""
 	switch {
+	case errors.As(err, &refused):
+		return coded("EACCES", "%w; the operator of the server can permit it (--allow_hosts_for_agents)", refused)
 	case errors.As(err, &dns):
 		code = "ENOTFOUND"
 		if dns.IsTimeout || dns.IsTemporary {

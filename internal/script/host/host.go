@@ -19,6 +19,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/parley-run/parley/internal/bounded"
+	"github.com/parley-run/parley/internal/public"
 	"github.com/parley-run/parley/internal/script/engine"
 	"github.com/parley-run/parley/internal/script/host/keys"
 )
@@ -34,6 +35,9 @@ type Options struct {
 	Client  *http.Client // for fetch; nil for the default
 	// MaxResponse is the size limit of a response to fetch; 0 for the default.
 	MaxResponse int64
+	// Hosts are what code may connect to beside the public internet; nil for every
+	// address.
+	Hosts *public.Hosts
 	// Reach reports which addresses may serve pages that a model names; nil for the
 	// public internet.
 	Reach func(netip.Addr) bool
@@ -66,6 +70,9 @@ func New(o Options) *Host {
 	}
 	if o.Client == nil {
 		o.Client = defaultClient
+		if o.Hosts != nil {
+			o.Client = guardedClient(o.Hosts)
+		}
 	}
 	if o.MaxResponse <= 0 {
 		o.MaxResponse = bounded.ModelResponse

@@ -113,7 +113,7 @@ func (h *Host) socket(ctx context.Context, params json.RawMessage, yield func(an
 	}
 	defer h.slots.release()
 
-	conn, err := dial(ctx, m)
+	conn, err := h.dial(ctx, m)
 	if err != nil {
 		return networkError(err)
 	}
@@ -137,13 +137,12 @@ func (h *Host) socket(ctx context.Context, params json.RawMessage, yield func(an
 
 var errIdle = coded("ETIMEDOUT", "nothing was sent or received for too long, and the socket was closed")
 
-func dial(ctx context.Context, m socketRequest) (net.Conn, error) {
+func (h *Host) dial(ctx context.Context, m socketRequest) (net.Conn, error) {
 	network := "tcp"
 	if m.Family == 4 || m.Family == 6 {
 		network += strconv.Itoa(m.Family)
 	}
-	d := net.Dialer{Timeout: maxDial}
-	return d.DialContext(ctx, network, net.JoinHostPort(m.Host, strconv.Itoa(m.Port)))
+	return dialer(h.Hosts)(ctx, network, net.JoinHostPort(m.Host, strconv.Itoa(m.Port)))
 }
 
 // receive sends what the socket receives, until it is closed.

@@ -81,6 +81,9 @@ func (h *Host) webSocket(ctx context.Context, params json.RawMessage, yield func
 		header.Add(pair[0], pair[1])
 	}
 	d := websocket.Dialer{Proxy: http.ProxyFromEnvironment, HandshakeTimeout: maxDial, Subprotocols: m.Protocols, EnableCompression: true}
+	if h.Hosts != nil {
+		d.Proxy, d.NetDialContext = nil, dialer(h.Hosts)
+	}
 	conn, response, err := d.DialContext(ctx, m.URL, header) //nolint:bodyclose // the body of the response is in memory
 	if err != nil {
 		if response != nil {
