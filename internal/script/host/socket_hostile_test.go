@@ -48,10 +48,32 @@ func TestSocketsAreBounded(t *testing.T) {
 // further.
 func TestSocketsHoldBack(t *testing.T) {
 	t.Parallel()
+	holdsBack(t, nil, `import net from "node:net";`, `
+		const s = net.connect(process.env.PORT, "127.0.0.1"); let n = 0;
+		s.on("data", (d) => { n += d.length; if (n > 1_000_000) s.pause(); });
+		while (!s.isPaused()) await new Promise((done) => setTimeout(done, 1));
+		globalThis.held = s;`)
+}
+
+func TestHTTPHoldsBack(t *testing.T) {
+	t.Parallel()
+	holdsBack(t, []byte("HTTP/1.1 200 OK\r\n\r\n"), `import http from "node:http"; import { once } from "node:events";`, `
+		const [res] = await once(http.get("http://127.0.0.1:" + process.env.PORT), "response"); let n = 0;
+		for await (const d of res.iterator({ destroyOnReturn: false })) if ((n += d.length) > 1_000_000) break;
+		globalThis.held = res;`)
+}
+
+// holdsBack runs code that reads about 1 MB of an endless stream, which begins with
+// head.
+func holdsBack(t *testing.T, head []byte, imports, code string) {
+	t.Helper()
 	var sent atomic.Int64
 	gone := make(chan struct{}, 1)
 	address := serveTCP(t, func(c net.Conn) {
 		defer func() { gone <- struct{}{} }()
+		if _, err := c.Write(head); err != nil {
+			return
+		}
 		piece := make([]byte, 64<<10)
 		for {
 			n, err := c.Write(piece)
@@ -61,12 +83,7 @@ func TestSocketsHoldBack(t *testing.T) {
 			}
 		}
 	})
-	s := newSandbox(t, Options{Env: map[string]string{"PORT": portOf(t, address)}}, `import net from "node:net"; import { once } from "node:events";`, `
-		const s = net.connect(process.env.PORT, "127.0.0.1"); let n = 0;
-		s.on("data", (d) => { n += d.length; if (n > 1_000_000) s.pause(); });
-		while (!s.isPaused()) await new Promise((done) => setTimeout(done, 1));
-		globalThis.held = s;
-		return n + s.readableLength;`)
+	s := newSandbox(t, Options{Env: map[string]string{"PORT": portOf(t, address)}}, imports, code)
 	s.must(t, 1)
 	before := int64(-1)
 	testkit.Eventually(t, "a server that sends no more", func() bool { // the buffers of the kernel are full
