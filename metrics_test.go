@@ -120,6 +120,44 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
+// The time that a run is queued is measured when the work on it begins.
+func TestMetricsOfTheQueue(t *testing.T) {
+	t.Parallel()
+	release := make(chan struct{})
+	waits := agent.Must(agent.New(agent.Config{Name: "waits"}, func(ctx *agent.Context, emit agent.Emit) error {
+		<-release
+		return emit(&event.Event{Content: event.Text(event.RoleModel, "done")})
+	}))
+	srv, err := parley.Open(t.Context(), parley.Config{Agents: map[string]*agent.Agent{"app": waits}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { srv.Close(context.Background()) })
+	do := caller(t, srv)
+	do("POST", "/apps/app/users/u/sessions/s", "")
+	var runs []*parley.Run
+	for range 3 {
+		run, err := srv.Start(t.Context(), parley.Request{App: "app", User: "u", Session: "s", Message: event.Text(event.RoleUser, "go")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		runs = append(runs, run)
+	}
+	look := func() measured { return parseMetrics(t, do("GET", "/metrics", "").Body) }
+	if m := look(); m.value("parley_runs_queued", nil) != 2 || m.value("parley_runs_running", nil) != 1 || m.value("parley_run_queue_duration_seconds", nil) != 0 {
+		t.Errorf("%v queued, %v running, %v measured", m.value("parley_runs_queued", nil), m.value("parley_runs_running", nil), m.value("parley_run_queue_duration_seconds", nil))
+	}
+	close(release)
+	for _, run := range runs {
+		if _, err := run.Wait(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := look().value("parley_run_queue_duration_seconds", nil); got != 2 {
+		t.Errorf("%v runs were queued", got)
+	}
+}
+
 // The table in the documentation has all metrics, with their labels, and no
 // others.
 func TestMetricsAreDocumented(t *testing.T) {

@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/util/yaml"
@@ -56,6 +57,31 @@ type rendered struct {
 	service    *corev1.Service
 	secret     *corev1.Secret
 	budget     *policyv1.PodDisruptionBudget
+	scaler     *autoscalingv2.HorizontalPodAutoscaler
+	scaled     *scaledObject
+}
+
+// scaledObject is what KEDA reads.
+type scaledObject struct {
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+	Metadata   struct {
+		Name      string            `json:"name"`
+		Namespace string            `json:"namespace"`
+		Labels    map[string]string `json:"labels"`
+	} `json:"metadata"`
+	Spec struct {
+		ScaleTargetRef struct {
+			Name string `json:"name"`
+		} `json:"scaleTargetRef"`
+		MinReplicaCount int `json:"minReplicaCount"`
+		MaxReplicaCount int `json:"maxReplicaCount"`
+		Triggers        []struct {
+			Type       string            `json:"type"`
+			MetricType string            `json:"metricType"`
+			Metadata   map[string]string `json:"metadata"`
+		} `json:"triggers"`
+	} `json:"spec"`
 }
 
 // render renders a release and reads it strictly: a member that Kubernetes does
@@ -92,6 +118,12 @@ func render(t *testing.T, args ...string) (r rendered) {
 		case "PodDisruptionBudget":
 			r.budget = &policyv1.PodDisruptionBudget{}
 			into = r.budget
+		case "HorizontalPodAutoscaler":
+			r.scaler = &autoscalingv2.HorizontalPodAutoscaler{}
+			into = r.scaler
+		case "ScaledObject":
+			r.scaled = &scaledObject{}
+			into = r.scaled
 		default:
 			t.Fatalf("an object of the kind %q", kind.Kind)
 		}
@@ -236,5 +268,45 @@ func TestDocumentedInstallation(t *testing.T) {
 	server = r.deployment.Spec.Template.Spec.Containers[0]
 	if got := strings.Join(server.Args, " "); !strings.HasSuffix(got, "--allow_hosts localhost --allow_hosts agents.example.com") {
 		t.Error(got)
+	}
+}
+
+// With autoscaling, Kubernetes or KEDA decides how many servers there are.
+func TestAutoscaling(t *testing.T) {
+	shared := []string{"--set", "sessionDatabase.existingSecret=db", "--set", "autoscaling.enabled=true"}
+	r := render(t, append(shared, "--set", "autoscaling.maxReplicas=4")...)
+	if r.deployment.Spec.Replicas != nil || r.budget == nil || r.scaled != nil || r.scaler == nil {
+		t.Fatalf("%+v", r)
+	}
+	s := r.scaler.Spec
+	if s.ScaleTargetRef.Name != r.deployment.Name || *s.MinReplicas != 2 || s.MaxReplicas != 4 || *s.Metrics[0].Resource.Target.AverageUtilization != 70 {
+		t.Errorf("%+v", s)
+	}
+	keda := append(slices.Clone(shared), "--set", "autoscaling.keda.enabled=true")
+	r = render(t, append(keda, "--set", "autoscaling.keda.prometheus=http://prometheus:9090")...)
+	if r.scaler != nil || r.scaled == nil || r.scaled.Spec.ScaleTargetRef.Name != r.deployment.Name || len(r.scaled.Spec.Triggers) != 3 {
+		t.Fatalf("%+v", r.scaled)
+	}
+	documented, err := os.ReadFile("../docs/observability.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []string{"", `max(parley_runs_queued{namespace="agents", pod=~"sky-parley-.+"})`, `sum(parley_runs_running{namespace="agents", pod=~"sky-parley-.+"})`} {
+		query := r.scaled.Spec.Triggers[i].Metadata["query"]
+		if query != want {
+			t.Errorf("trigger %d asks %s", i, query)
+		}
+		if _, metric, ok := strings.Cut(query, "("); ok && !strings.Contains(string(documented), "`"+metric[:strings.Index(metric, "{")]+"`") {
+			t.Errorf("there is no metric for %s", query)
+		}
+	}
+	for _, refused := range [][]string{
+		{"--set", "autoscaling.enabled=true"}, // no database
+		keda,
+		append(slices.Clone(shared), "--set", "autoscaling.minReplicas=5,autoscaling.maxReplicas=4"),
+	} {
+		if _, err := helm(t, append([]string{"template", "sky", "charts/parley", "--set", "image.repository=x"}, refused...)...); err == nil {
+			t.Errorf("%v is rendered", refused)
+		}
 	}
 }

@@ -52,11 +52,14 @@ type Work struct {
 	// if any.
 	Attempt int
 	Resumes string
+	// Queued is how long the run was queued; 0 if it was not.
+	Queued time.Duration
 }
 
 // trace connects a turn with its observer.
 type trace struct {
 	work   Work
+	queued time.Duration // before the work began
 	ctx    context.Context //nolint:containedctx // of the turn, within the trace; set when begun is
 	begun  atomic.Bool
 	finish finished // guarded by turn.mu; nil if the observer does not need it
@@ -72,7 +75,7 @@ func (t *turn) observed() context.Context {
 		return t.ctx
 	}
 	t.mu.Lock()
-	t.trace.work = Work{Key: t.req.Key, Run: t.id, Mark: t.req.Mark, Attempt: t.row.Attempt, Resumes: t.row.Resumes}
+	t.trace.work = Work{Key: t.req.Key, Run: t.id, Mark: t.req.Mark, Attempt: t.row.Attempt, Resumes: t.row.Resumes, Queued: t.trace.queued}
 	t.mu.Unlock()
 	ctx, finished := o.Work(t.ctx, &t.trace.work)
 	t.trace.ctx = ctx //nolint:fatcontext // it is set once, and ends with the turn

@@ -203,6 +203,9 @@ func (t *turn) resume(begun *session.Begun) {
 		t.cancel(t.stopCause(how))
 	}
 	takeover := begun.Run.First != 0
+	if !takeover {
+		t.trace.queued = max(time.Since(begun.Run.Created), 1) // by the clock of the process that queued it
+	}
 	var err error
 	damage := begun.Session.Damage()
 	switch {

@@ -27,6 +27,7 @@ type metrics struct {
 	active   prometheus.Gauge
 	streams  prometheus.Gauge
 	runs     *prometheus.CounterVec
+	queued   prometheus.Histogram
 	models   *prometheus.HistogramVec
 	tokens   *prometheus.HistogramVec
 	tools    *prometheus.HistogramVec
@@ -78,6 +79,7 @@ func newMetrics(version string) *metrics {
 		active:   gauge("http_server_active_requests", "Requests that are being answered."),
 		streams:  gauge("parley_streams_open", "Clients that follow a run over Server-Sent Events."),
 		runs:     counter("parley_runs_total", "Runs that ended here, or were handed over to another process.", "app", "status"),
+		queued:   prometheus.NewHistogram(prometheus.HistogramOpts{Name: "parley_run_queue_duration_seconds", Help: "Time that runs were queued before work on them began here.", Buckets: durations}),
 		models:   histogram("gen_ai_client_operation_duration_seconds", "Time that models take to answer.", durations, "gen_ai_operation_name", "gen_ai_request_model", "gen_ai_provider_name", "error_type"),
 		tokens:   histogram("gen_ai_client_token_usage", "Tokens of requests to models and of their answers.", tokenCounts, "gen_ai_operation_name", "gen_ai_request_model", "gen_ai_provider_name", "gen_ai_token_type"),
 		tools:    histogram("parley_tool_call_duration_seconds", "Time that tools take.", durations, "app", "error_type"),
@@ -85,7 +87,7 @@ func newMetrics(version string) *metrics {
 		logins:   counter("parley_logins_total", "Logins of users that tools have asked for, and what became of them.", "outcome"),
 	}
 	m.stored = m.appends.WithLabelValues("stored")
-	m.registry.MustRegister(m.requests, m.active, m.streams, m.runs, m.models, m.tokens, m.tools, m.appends, m.logins,
+	m.registry.MustRegister(m.requests, m.active, m.streams, m.runs, m.queued, m.models, m.tokens, m.tools, m.appends, m.logins,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	about := prometheus.NewGauge(prometheus.GaugeOpts{Name: "parley_build_info", Help: "The version that runs.", ConstLabels: prometheus.Labels{"version": version}})
 	about.Set(1)

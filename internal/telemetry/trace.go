@@ -170,6 +170,9 @@ func (t *Telemetry) Mark(ctx context.Context, key session.Key) string {
 // if another process received that request.
 func (t *Telemetry) Work(ctx context.Context, w *run.Work) (context.Context, func(session.Status, *session.Failure)) {
 	ctx = &working{ctx, w}
+	if w.Queued > 0 {
+		t.metrics.queued.Observe(w.Queued.Seconds())
+	}
 	if t.tracer == nil {
 		return ctx, nil
 	}
