@@ -59,7 +59,7 @@ type Work struct {
 // trace connects a turn with its observer.
 type trace struct {
 	work   Work
-	queued time.Duration // before the work began
+	queued time.Duration   // before the work began
 	ctx    context.Context //nolint:containedctx // of the turn, within the trace; set when begun is
 	begun  atomic.Bool
 	finish finished // guarded by turn.mu; nil if the observer does not need it
