@@ -384,16 +384,16 @@ func (s *Scratch) rename(root *os.Root, from, to string) error {
 	if from == "." || to == "." {
 		return syscall.EBUSY
 	}
-	var replaced fs.FileInfo
-	if from != to {
-		if info, err := root.Lstat(to); err == nil {
-			replaced = info
-		}
+	old, err := root.Lstat(from)
+	if err != nil {
+		return err
 	}
+	replaced, missing := root.Lstat(to)
 	if err := root.Rename(from, to); err != nil {
 		return err
 	}
-	if replaced != nil {
+	// Two names may be those of one file, such as a and A on some file systems.
+	if missing == nil && !os.SameFile(old, replaced) {
 		s.entries--
 		if replaced.Mode().IsRegular() {
 			s.used -= replaced.Size()
@@ -414,7 +414,7 @@ func (s *Scratch) copy(from *os.Root, name string, root *os.Root, to string, r f
 	if s.root != root {
 		return fs.ErrClosed
 	}
-	if from == root && name == to {
+	if there, err := root.Stat(to); err == nil && !r.Exclusive && os.SameFile(info, there) {
 		return nil // it must not be truncated
 	}
 	r.At, r.Create, r.Truncate, r.Mode = 0, true, true, uint32(info.Mode().Perm())

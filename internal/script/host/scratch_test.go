@@ -95,6 +95,39 @@ func TestScratchQuota(t *testing.T) {
 	}
 }
 
+// Two names of one file are not two files: nothing is replaced, and nothing lost.
+func TestScratchSameFile(t *testing.T) {
+	t.Parallel()
+	scratch := NewScratch(1 << 10)
+	t.Cleanup(func() { _ = scratch.Close() })
+	dir, err := scratch.path()
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := newFiles(filepath.Join(dir, "nowhere"), scratch)
+	a, b := filepath.Join(dir, "a"), filepath.Join(dir, "b")
+	if _, err := all.do(fileRequest{Op: "write", Path: a, Data: "eHg=", Create: true}); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Link(a, b); err != nil {
+		t.Skip(err)
+	}
+	for _, r := range []fileRequest{{Op: "copy", Path: a, To: b}, {Op: "copy", Path: a, To: a}, {Op: "rename", Path: a, To: b}, {Op: "rename", Path: b, To: b}} {
+		if _, err := all.do(r); err != nil {
+			t.Errorf("%s: %v", r.Op, err)
+		}
+		if data, err := os.ReadFile(b); err != nil || string(data) != "xx" {
+			t.Errorf("%s: the file has %q, %v", r.Op, data, err)
+		}
+		if scratch.used != 2 || scratch.entries != 1 {
+			t.Errorf("%s: %d bytes and %d entries are counted", r.Op, scratch.used, scratch.entries)
+		}
+	}
+	if _, err := all.do(fileRequest{Op: "copy", Path: a, To: b, Exclusive: true}); err == nil || !strings.HasPrefix(err.Error(), "EEXIST") {
+		t.Errorf("an exclusive copy: %v", err)
+	}
+}
+
 // Without a directory to write to, nothing can be written.
 func TestNoScratch(t *testing.T) {
 	t.Parallel()
