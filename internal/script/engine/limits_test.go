@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"context"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -60,5 +62,23 @@ func TestInterruptionCannotBeCaught(t *testing.T) {
 				t.Error("the engine is still running")
 			}
 		})
+	}
+}
+
+// Code that calls the host itself starts no more requests than are counted.
+func TestRequestsHaveNumbersOfTheirOwn(t *testing.T) {
+	e := start(t, generous, `() => 1`)
+	e.operations = map[string]Operation{"wait": func(ctx context.Context, _ json.RawMessage, _ func(any) error) error {
+		<-ctx.Done()
+		return ctx.Err()
+	}}
+	if _, err := e.request(`{"id":1,"op":"wait"}`); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := e.request(`{"id":1,"op":"wait"}`); err == nil {
+		t.Error("a second request has the number of the first")
+	}
+	if _, err := e.request(`{"id":2,"op":"wait"}`); err != nil {
+		t.Error(err)
 	}
 }

@@ -57,6 +57,10 @@ func (e *Engine) request(payload string) (string, error) {
 		e.mu.Unlock()
 		return "", fmt.Errorf("there are %d requests in flight already", maxRequests)
 	}
+	if e.requests[m.ID] != nil { // the limit counts numbers
+		e.mu.Unlock()
+		return "", errors.New("a request has this number already")
+	}
 	if c := e.calls[m.Call]; c != nil {
 		parent = context.WithValue(c.ctx, scopeKey{}, c.Scope)
 		if m.Op == "fetch" {
