@@ -19,5 +19,8 @@ func separate(cmd *exec.Cmd) {
 // blocking makes reading and writing wait, as the process expects.
 func blocking(f *os.File) { _ = syscall.SetNonblock(int(f.Fd()), false) }
 
-// killGroup ends a process and those of its group.
-func killGroup(p *os.Process) { _ = syscall.Kill(-p.Pid, syscall.SIGKILL) }
+// killGroup ends a process, which may have left its group, and those of the group.
+func killGroup(p *os.Process) {
+	_ = p.Kill()
+	_ = syscall.Kill(-p.Pid, syscall.SIGKILL)
+}
