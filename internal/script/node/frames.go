@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 
 	"github.com/parley-run/parley/internal/script/engine"
 	"github.com/parley-run/parley/internal/wire"
@@ -93,9 +94,15 @@ func (p *process) next(in *bufio.Reader) ([]json.RawMessage, error) {
 	if _, err := io.CopyN(&text, in, length); err != nil {
 		return nil, err
 	}
-	var frame []json.RawMessage
-	if err := json.Unmarshal(text.Bytes(), &frame); err != nil {
+	// A slice would take many times the memory of the text. The decoder discards what
+	// an array has no place for; no message has as many parts.
+	var parts [6]json.RawMessage
+	if err := json.Unmarshal(text.Bytes(), &parts); err != nil {
 		return nil, errors.New("a message that is not JSON")
+	}
+	frame := parts[:]
+	if end := slices.IndexFunc(frame, func(part json.RawMessage) bool { return part == nil }); end >= 0 {
+		frame = frame[:end]
 	}
 	return frame, nil
 }

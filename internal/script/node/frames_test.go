@@ -31,6 +31,20 @@ func TestFramesThatAreNotUnderstood(t *testing.T) {
 	}
 }
 
+// A message of many parts takes no more memory than its text.
+func TestFramesOfManyParts(t *testing.T) {
+	t.Parallel()
+	text := `["host","now",""` + strings.Repeat(",0", 100_000) + "]"
+	p := &process{limits: engine.Limits{Memory: 1 << 20}}
+	parts, err := p.next(bufio.NewReader(strings.NewReader(string(binary.LittleEndian.AppendUint32(nil, uint32(len(text)))) + text)))
+	if err != nil || len(parts) > 6 {
+		t.Fatalf("it has %d parts, %v", len(parts), err)
+	}
+	if err := p.handle(parts); err == nil {
+		t.Error("it is understood")
+	}
+}
+
 func TestFrames(t *testing.T) {
 	t.Parallel()
 	p := &process{limits: engine.Limits{Memory: 1 << 20}}
