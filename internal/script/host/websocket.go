@@ -7,8 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/gorilla/websocket"
@@ -80,11 +82,21 @@ func (h *Host) webSocket(ctx context.Context, params json.RawMessage, yield func
 	for _, pair := range m.Headers {
 		header.Add(pair[0], pair[1])
 	}
+	var opened atomic.Bool
+	dial := dialer(h.Hosts)
 	d := websocket.Dialer{Proxy: http.ProxyFromEnvironment, HandshakeTimeout: maxDial, Subprotocols: m.Protocols, EnableCompression: true}
+	d.NetDialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+		conn, err := dial(ctx, network, address)
+		if err != nil {
+			return nil, err
+		}
+		return &handshakeConn{Conn: conn, opened: &opened}, nil
+	}
 	if h.Hosts != nil {
-		d.Proxy, d.NetDialContext = nil, dialer(h.Hosts)
+		d.Proxy = nil
 	}
 	conn, response, err := d.DialContext(ctx, m.URL, header) //nolint:bodyclose // the body of the response is in memory
+	opened.Store(true)
 	if err != nil {
 		if response != nil {
 			return fmt.Errorf("the server answered with the status %d to the request for a WebSocket", response.StatusCode)
@@ -131,6 +143,28 @@ func (h *Host) webSocket(ctx context.Context, params json.RawMessage, yield func
 			return err
 		}
 	}
+}
+
+// handshakeConn limits what is read until a WebSocket is open: gorilla has no limit
+// for the header of the response.
+type handshakeConn struct {
+	net.Conn
+	opened *atomic.Bool
+	n      int // bytes that were read before
+}
+
+const maxHandshake = 1 << 20
+
+func (c *handshakeConn) Read(p []byte) (int, error) {
+	if c.opened.Load() {
+		return c.Conn.Read(p)
+	}
+	if c.n >= maxHandshake {
+		return 0, errors.New("the response to the request for a WebSocket is too large")
+	}
+	n, err := c.Conn.Read(p)
+	c.n += n
+	return n, err
 }
 
 // readMessage reads a message within the limit, which holds for what a compressed

@@ -3,6 +3,7 @@ package host
 import (
 	"bytes"
 	"fmt"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strconv"
@@ -125,5 +126,39 @@ func TestWebSocketRequests(t *testing.T) {
 	}
 	if h.sockets.held != 0 || len(h.slots.own) != 0 {
 		t.Errorf("%d sockets are counted, %d slots taken", h.sockets.held, len(h.slots.own))
+	}
+}
+
+// A server whose header does not end is left.
+func TestWebSocketHeaderWithoutEnd(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	sent := make(chan int, 1)
+	go func() {
+		c, err := l.Accept()
+		if err != nil {
+			return
+		}
+		defer c.Close()
+		line := []byte("X-More: " + strings.Repeat("x", 60_000) + "\r\n")
+		n, err := c.Write([]byte("HTTP/1.1 101 Switching Protocols\r\n"))
+		for total := n; ; total += n {
+			if err != nil || total > 256<<20 {
+				sent <- total
+				return
+			}
+			n, err = c.Write(line)
+		}
+	}()
+	err = New(Options{}).webSocket(t.Context(), []byte(`{"url":"ws://`+l.Addr().String()+`"}`), func(any) error { return nil })
+	if err == nil || !strings.Contains(err.Error(), "the response to the request for a WebSocket is too large") {
+		t.Errorf("it ends with %v", err)
+	}
+	if n := <-sent; n > 64<<20 { // the buffers of a connection
+		t.Errorf("the server could send %d bytes", n)
 	}
 }
