@@ -32,6 +32,9 @@ func newFiles(dir string, scratch *Scratch) files {
 // engine's memory.
 const maxFile = 64 << 20
 
+// maxPath is the longest path in bytes, as Linux has it.
+const maxPath = 4096
+
 // fileRequest is a request about a file. Errors contain Call, the system call that
 // Node.js would make, and Shown, the path as the agent has written it.
 type fileRequest struct {
@@ -55,6 +58,9 @@ func (f files) do(r fileRequest) (any, error) {
 	}
 	if strings.ContainsRune(r.Path, 0) || strings.ContainsRune(r.To, 0) {
 		return nil, coded("ERR_INVALID_ARG_VALUE", "the path must not contain null bytes")
+	}
+	if len(r.Path) > maxPath || len(r.To) > maxPath {
+		return nil, fileError(r, syscall.ENAMETOOLONG)
 	}
 	var out any
 	place, err := f.open(r.Path)
@@ -265,6 +271,7 @@ func fileError(r fileRequest, err error) error {
 		{syscall.EINVAL, "EINVAL", "invalid argument"},
 		{syscall.EISDIR, "EISDIR", "illegal operation on a directory"},
 		{syscall.ELOOP, "ELOOP", "too many symbolic links encountered"},
+		{syscall.ENAMETOOLONG, "ENAMETOOLONG", "name too long"},
 		{errTooBig, "EFBIG", "file too large"},
 	} {
 		if errors.Is(err, known.is) {

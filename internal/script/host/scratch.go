@@ -37,6 +37,10 @@ func NewScratch(size int64) *Scratch { return &Scratch{size: size} }
 // maxScratchEntries limits the files and directories: empty ones take space, too.
 const maxScratchEntries = 10_000
 
+// maxScratchDepth limits how deep directories are nested: each level is opened to
+// get to the next one.
+const maxScratchDepth = 64
+
 const (
 	scratchName = "parley-scratch-"
 	scratchLock = "lock"
@@ -151,6 +155,9 @@ func (s *Scratch) change(root *os.Root, name string, r fileRequest) (any, error)
 	}
 	if name == "." && r.Op != "mkdir" {
 		return nil, syscall.EBUSY
+	}
+	if depth(name) > maxScratchDepth {
+		return nil, syscall.ENAMETOOLONG
 	}
 	switch r.Op {
 	case "write":
@@ -374,6 +381,22 @@ func (s *Scratch) count(name string) (bytes int64, entries int) {
 	return bytes, entries
 }
 
+// depth returns the number of names that a path consists of.
+func depth(name string) int { return strings.Count(filepath.ToSlash(name), "/") + 1 }
+
+// deepest returns the greatest depth of a file, or of a directory and what is in it.
+func (s *Scratch) deepest(name string, info fs.FileInfo) int {
+	most := depth(name)
+	if !info.IsDir() {
+		return most
+	}
+	_ = fs.WalkDir(s.root.FS(), filepath.ToSlash(name), func(p string, _ fs.DirEntry, _ error) error {
+		most = max(most, depth(p))
+		return nil
+	})
+	return most
+}
+
 // rename moves a file or a directory within the directory.
 func (s *Scratch) rename(root *os.Root, from, to string) error {
 	s.mu.Lock()
@@ -387,6 +410,9 @@ func (s *Scratch) rename(root *os.Root, from, to string) error {
 	old, err := root.Lstat(from)
 	if err != nil {
 		return err
+	}
+	if s.deepest(from, old)-depth(from)+depth(to) > maxScratchDepth {
+		return syscall.ENAMETOOLONG
 	}
 	replaced, missing := root.Lstat(to)
 	if err := root.Rename(from, to); err != nil {
@@ -416,6 +442,9 @@ func (s *Scratch) copy(from *os.Root, name string, root *os.Root, to string, r f
 	}
 	if there, err := root.Stat(to); err == nil && !r.Exclusive && os.SameFile(info, there) {
 		return nil // it must not be truncated
+	}
+	if depth(to) > maxScratchDepth {
+		return syscall.ENAMETOOLONG
 	}
 	r.At, r.Create, r.Truncate, r.Mode = 0, true, true, uint32(info.Mode().Perm())
 	return s.fill(to, r, info.Size(), func(file *os.File, at int64) error {

@@ -28,6 +28,7 @@ func TestScratchAgainstNode(t *testing.T) {
 		`[thrown(() => fs.writeFileSync(at("a.txt"), 5)).slice(0, 2), thrown(() => fs.writeFileSync(at("q"), "x", { flag: "q" })).slice(0, 2)]`,
 		`const made = fs.mkdirSync(at("d", "e", "f"), { recursive: true }); return [made.replaceAll(top, "TOP"), fs.mkdirSync(at("d", "e"), { recursive: true }), thrown(() => fs.mkdirSync(at("d"))), thrown(() => fs.mkdirSync(at("n", "o"))), fs.readdirSync(top, { recursive: true }).sort()]`,
 		`[thrown(() => fs.rmdirSync(at("d"))), thrown(() => fs.rmdirSync(at("a.txt"))), thrown(() => fs.unlinkSync(at("nope"))), thrown(() => fs.rmSync(at("d"))), thrown(() => fs.rmSync(at("nope"))), fs.rmSync(at("nope"), { force: true })]`,
+		`[thrown(() => fs.writeFileSync(at("n".repeat(300)), "")), thrown(() => fs.mkdirSync(at("/a".repeat(9999)))), thrown(() => fs.statSync(at("/a".repeat(9999)))), thrown(() => fs.renameSync(at("d"), at("/a".repeat(9999))))]`,
 		`fs.rmdirSync(at("d", "e", "f")); fs.writeFileSync(at("d", "x"), ""); fs.rmSync(at("d"), { recursive: true }); return fs.existsSync(at("d"))`,
 		`fs.renameSync(at("c"), at("r")); return [fs.existsSync(at("c")), text("r"), thrown(() => fs.renameSync(at("c"), at("s")))]`,
 		`fs.copyFileSync(at("r"), at("s")); return [text("s"), thrown(() => fs.copyFileSync(at("r"), at("s"), fs.constants.COPYFILE_EXCL)), thrown(() => fs.copyFileSync(at("nope"), at("s")))]`,
@@ -78,6 +79,9 @@ func TestScratchQuota(t *testing.T) {
 		{"links", `[code(() => fs.symlinkSync("/etc/passwd", tmp + "/l")), code(() => fs.linkSync("/etc/passwd", tmp + "/l"))]`, `["EACCES","EACCES"]`},
 		{"itself", `[code(() => fs.rmSync(tmp, { recursive: true })), code(() => fs.rmdirSync(tmp)), code(() => fs.renameSync(tmp, tmp + "/x")), code(() => fs.mkdirSync(tmp)), fs.mkdirSync(tmp, { recursive: true })]`, `["EBUSY","EBUSY","EBUSY","EEXIST",null]`},
 		{"directories can be deleted", `clean(); fs.mkdirSync(tmp + "/a"); fs.writeFileSync(tmp + "/a/b", "x"); fs.chmodSync(tmp + "/a", 0); fs.rmSync(tmp + "/a", { recursive: true }); return fs.readdirSync(tmp)`, `[]`},
+		{"depth", `clean(); const deep = (n) => tmp + "/a".repeat(n); fs.writeFileSync(tmp + "/f", "x"); fs.mkdirSync(tmp + "/b/c", { recursive: true }); return [code(() => fs.mkdirSync(deep(2000), { recursive: true })), code(() => fs.mkdirSync(deep(65), { recursive: true })), fs.existsSync(tmp + "/a"), code(() => fs.mkdirSync(deep(63), { recursive: true })),
+			code(() => fs.writeFileSync(deep(64), "x")), code(() => fs.writeFileSync(deep(65), "x")), code(() => fs.copyFileSync(tmp + "/f", deep(63) + "/b/c")), code(() => fs.renameSync(tmp + "/f", deep(63) + "/b/c")), code(() => fs.renameSync(tmp + "/b", deep(63) + "/b")), code(() => fs.renameSync(tmp + "/b", deep(62) + "/b")), code(() => fs.renameSync(tmp + "/a", tmp + "/d"))]`,
+			`["ENAMETOOLONG","ENAMETOOLONG",false,"ok","ok","ENAMETOOLONG","ENAMETOOLONG","ENAMETOOLONG","ENAMETOOLONG","ok","ok"]`},
 		{"descriptors", `clean(); fs.writeFileSync(tmp + "/a", ""); let n = 0; try { for (;; n++) fs.openSync(tmp + "/a") } catch (e) { return [n > 1000, e.code] }`, `[true,"EMFILE"]`},
 	})
 	if bytes, entries := scratch.count("."); scratch.used != bytes || scratch.entries != entries-1 {

@@ -15,6 +15,7 @@ const errnos = {
   EMFILE: -24,
   EFBIG: -27,
   ENOSPC: -28,
+  ENAMETOOLONG: -36,
   ENOTEMPTY: -39,
   ELOOP: -40,
 };
