@@ -53,12 +53,15 @@ type invocation struct {
 	before int // how many events there were when the run began
 }
 
-// onlyModels implements agentrt.OnlyModels. Code that an agent runs itself is not
-// called like a tool.
+// onlyModels implements agentrt.OnlyModels. Code that an agent runs itself, and that of
+// callbacks and plugins, is not called like a tool.
 func (a *Agent) onlyModels() bool {
+	if len(a.before)+len(a.after)+len(a.hooks.all()) > 0 {
+		return false
+	}
 	switch a.kind {
 	case KindLLM:
-		if a.llm.coder != nil {
+		if a.llm.coder != nil || len(a.llm.cfg.BeforeModel)+len(a.llm.cfg.AfterModel) > 0 {
 			return false
 		}
 	case KindSequential, KindParallel, KindLoop:

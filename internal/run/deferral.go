@@ -104,8 +104,9 @@ func (t *turn) storePending() {
 		}
 		r.writing <- struct{}{}
 		r.take()
+		notes := r.journal.take() // a later one may be about an event that is not taken
 		r.unlock()
-		err := r.storeTaken()
+		err := r.storeTaken(notes)
 		<-r.writing
 		if err != nil {
 			t.stop(err) // the agents may be waiting for a model
@@ -147,15 +148,15 @@ func (r *recorder) flush(others ...*session.Entry) error {
 		return errDoubt
 	}
 	r.take()
-	return r.storeTaken(others...)
+	return r.storeTaken(r.journal.take(), others...)
 }
 
-// storeTaken stores writes and others, and shows writes to the readers.
-func (r *recorder) storeTaken(others ...*session.Entry) error {
+// storeTaken stores writes, others and notes, and shows writes to the readers.
+func (r *recorder) storeTaken(notes session.Journal, others ...*session.Entry) error {
 	if len(r.writes) == 0 {
-		return r.store(others...)
+		return r.store(notes, others...)
 	}
-	if err := r.store(append(entriesOf(r.writes), others...)...); err != nil {
+	if err := r.store(notes, append(entriesOf(r.writes), others...)...); err != nil {
 		return err
 	}
 	r.show(r.writes)

@@ -14,6 +14,7 @@ import (
 	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/run"
+	"github.com/parley-run/parley/model"
 	"github.com/parley-run/parley/model/scripted"
 	"github.com/parley-run/parley/session"
 	"github.com/parley-run/parley/tool"
@@ -368,5 +369,94 @@ func TestPiecesFollowPendingEvents(t *testing.T) {
 		if got := store.all(); got != want {
 			t.Errorf("the commits are: %s", got)
 		}
+	})
+}
+
+// An event does not get the id or the text of the one before it, while that is being
+// stored.
+func TestEventsDuringAnAppendAreApart(t *testing.T) {
+	t.Parallel()
+	for name, second := range map[string]scripted.Step{"error": scripted.Error("SAFETY", "no"), "answer": scripted.Respond(model.Text("after"))} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				while := make(chan struct{})
+				time.AfterFunc(10*time.Millisecond, func() { close(while) })
+				inner := llm(scripted.New(scripted.Say("one two"), scripted.Wait(while, second)))
+				root, err := agent.NewLoop(agent.Config{Name: "loop", SubAgents: []*agent.Agent{inner}}, 2)
+				if err != nil {
+					t.Fatal(err)
+				}
+				h := deferring(t, root, inMemory(func([]*session.Entry) error {
+					time.Sleep(20 * time.Millisecond)
+					return nil
+				}))
+				entries := h.wait(h.start("go")).Entries
+				ids, texts := map[string]bool{}, 0
+				for _, e := range entries {
+					ev, err := e.Decode()
+					if err != nil || ids[ev.ID] {
+						t.Errorf("the id %s comes twice, or %v", ev.ID, err)
+						continue
+					}
+					ids[ev.ID] = true
+					if ev.Content.Text() == "one two" {
+						texts++
+					}
+				}
+				if len(entries) != 2 || texts != 1 {
+					t.Errorf("the events are: %s", words(entries))
+				}
+			})
+		})
+	}
+}
+
+// Events that are stored with an end of unknown outcome are not stored again: the end
+// may still arrive.
+func TestEndOfUnknownOutcome(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := &late{commits: commits{Store: session.NewMemory(0)}}
+		h := deferring(t, llm(scripted.Func(scripted.Say("last"))), store)
+		h.whole()
+		synctest.Wait()
+		if got := h.history(); got != "user:go" && got != "user:go a:last" {
+			t.Errorf("the log is: %s", got)
+		}
+		if got := store.all(); strings.Contains(got, "append") {
+			t.Errorf("the commits are: %s", got)
+		}
+	})
+}
+
+// late is a store whose ends get lost on their way.
+type late struct{ commits }
+
+func (l *late) End(_ context.Context, _ session.Key, _ int64, end session.End) (bool, error) {
+	l.add("end", end.Entries)
+	return false, &session.UnavailableError{Doubt: true, Cause: errors.New("the connection was lost")}
+}
+
+// Callbacks see what is stored.
+func TestEventsBeforeCallbacksAreStored(t *testing.T) {
+	t.Parallel()
+	var stored func() string
+	root, err := agent.NewLLM(agent.LLMConfig{
+		Name: "a", Model: scripted.Func(scripted.Say("end")),
+		AfterAgent: []agent.Callback{func(*tool.Context) (*event.Content, error) {
+			if got := stored(); got != "user:go a:end" {
+				t.Errorf("the log is: %s", got)
+			}
+			return nil, nil
+		}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		h := deferring(t, root, inMemory(nil))
+		stored = h.history
+		h.wait(h.whole())
 	})
 }

@@ -202,7 +202,9 @@ func (t *turn) close(err error) (next bool) {
 		end.Entries = append(end.Entries, entry)
 	}
 	next, failed := t.engine.cfg.Store.End(r.ctx, t.req.Key, r.epoch, end)
-	if failed != nil && !errors.Is(failed, session.ErrFenced) && len(pending) > 0 {
+	// An end of unknown outcome may still arrive, with the events in it.
+	away, _ := errors.AsType[*session.UnavailableError](failed)
+	if failed != nil && !errors.Is(failed, session.ErrFenced) && len(pending) > 0 && (away == nil || !away.Doubt) {
 		// If it is the events that cannot be stored, the run has failed, as it does
 		// when an event before the last cannot.
 		if failed := r.settle(); failed != nil {

@@ -151,8 +151,7 @@ func (r *recorder) append(ev *event.Event) (*session.Entry, error) {
 
 // store writes entries and the pending notes of the journal. It stores the end of a
 // run even if the run was cancelled.
-func (r *recorder) store(entries ...*session.Entry) error {
-	notes := r.journal.take()
+func (r *recorder) store(notes session.Journal, entries ...*session.Entry) error {
 	if len(notes) == 0 && len(entries) == 0 {
 		return nil
 	}

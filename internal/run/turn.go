@@ -349,7 +349,9 @@ func (t *turn) emit(ev *event.Event) error {
 		}
 		return t.feed.Piece(shown)
 	}
-	if r.shown { // the next event may be from the same agent, and must not get the same id
+	// The next event may be from the same agent, and must not get the same id. The feed
+	// knows the one before until it is stored.
+	if r.shown || r.late && t.feed.EventID(ev) != "" {
 		if err := r.settle(); err != nil {
 			return err
 		}
