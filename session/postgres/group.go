@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -17,7 +18,8 @@ import (
 
 // group makes changes of several sessions in one transaction, so that they share its
 // cost. While one is in progress, callers queue; then the first of them makes the
-// changes of all. A caller who finds no transaction in progress does not wait.
+// changes of all. A caller who finds no transaction in progress does not wait, and
+// none waits for more than longest.
 //
 // A transaction only makes changes that nothing prevents. Every other one is left to
 // its caller, who makes it alone, as if there was no group: if the session has another
@@ -30,6 +32,10 @@ type group struct {
 	busy  bool // a caller makes changes
 	queue []*change
 }
+
+// longest is how long others wait for a transaction. After that there is another one
+// beside it: one may wait for a session that is locked, or for a lost connection.
+const longest = 200 * time.Millisecond
 
 const (
 	// The most changes of one transaction, and their size.
@@ -77,6 +83,9 @@ var errAlone = errors.New("the change was not made together with others")
 // errUnsent means that a change was not attempted because of an outage.
 var errUnsent = errors.New("the change was not attempted")
 
+// errPanicked means that the caller who made the change has panicked.
+var errPanicked = errors.New("the change was interrupted by a panic")
+
 // made reports whether the change was made together with others.
 func (c *change) made() bool { return c != nil && c.applied }
 
@@ -93,13 +102,15 @@ func (s *backend) writeTogether(ctx context.Context, what string, c *change, alo
 		if err != nil {
 			return err
 		}
-		if len(batch) == 1 && !s.group.always {
-			defer s.group.leave()
-			return s.attempt(ctx, again, alone)
-		}
 		if len(batch) > 0 {
+			leave := sync.OnceFunc(s.group.leave)
+			defer leave()
+			defer time.AfterFunc(longest, leave).Stop()
+			if len(batch) == 1 && !s.group.always {
+				return s.attempt(ctx, again, alone)
+			}
 			s.makeTogether(ctx, batch)
-			s.group.leave()
+			leave()
 		}
 		if errors.Is(c.err, errAlone) {
 			return s.attempt(ctx, again, alone)
@@ -174,8 +185,16 @@ func (g *group) take() (batch []*change) {
 func (s *backend) makeTogether(ctx context.Context, batch []*change) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.patience)
 	defer cancel()
+	told := false
+	defer func() {
+		if !told { // a panic: whoever waits must not wait forever
+			tell(batch, &lostError{errPanicked})
+		}
+	}()
 	conn, err := s.acquireUnless(ctx)
-	if err == nil {
+	if err != nil {
+		err = fmt.Errorf("%w: %w", errUnsent, err)
+	} else {
 		err = tag(ctx, conn, s.silent(ctx, s.send(ctx, conn, batch)))
 		conn.Release()
 	}
@@ -190,6 +209,12 @@ func (s *backend) makeTogether(ctx context.Context, batch []*change) {
 			err = errAlone // one of the changes is the reason
 		}
 	}
+	told = true
+	tell(batch, err)
+}
+
+// tell sets the outcomes of changes, and wakes the callers other than the first.
+func tell(batch []*change, err error) {
 	for _, c := range batch {
 		if c.applied = c.applied && err == nil; !c.applied {
 			c.err = cmp.Or(err, errAlone)
@@ -204,13 +229,13 @@ func (s *backend) makeTogether(ctx context.Context, batch []*change) {
 // their callers decide whether they wait for its end.
 func (s *backend) acquireUnless(ctx context.Context) (*pgxpool.Conn, error) {
 	if o := s.outage(true); o != nil {
-		return nil, fmt.Errorf("%w: %w", errUnsent, o.Err)
+		return nil, o.Err
 	}
 	return s.acquire(ctx)
 }
 
 // send makes changes in one transaction, and sets the outcomes of those that were
-// made. All are undone if it fails.
+// made. If it fails, all are undone, unless the response was lost or not understood.
 func (s *backend) send(ctx context.Context, conn batcher, batch []*change) error {
 	b := &pgx.Batch{}
 	var takers []func(pgx.BatchResults) error

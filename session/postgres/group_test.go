@@ -219,6 +219,47 @@ func TestTogetherWithTrouble(t *testing.T) {
 	}
 }
 
+// A change that waits for a lock, alone, does not hold up those of other sessions.
+func TestGroupBesideALock(t *testing.T) {
+	t.Parallel()
+	database := pgtest.Quick(t).Database(t)
+	s := open(t, database, session.Options{Lease: time.Minute})
+	locked, free := begun(t, s, "locked"), begun(t, s, "free")
+	conn, err := pgx.Connect(t.Context(), database)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(context.WithoutCancel(t.Context()))
+	tx, err := conn.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tx.Exec(t.Context(), "SELECT FROM parley_sessions WHERE id = 'locked' FOR UPDATE"); err != nil {
+		t.Fatal(err)
+	}
+	waiting := make(chan error, 1)
+	go func() { waiting <- s.Append(t.Context(), key("locked"), locked, nil, say("late")) }()
+	testkit.Eventually(t, "the change waits for the lock", func() bool {
+		var n int
+		err := conn.QueryRow(t.Context(), "SELECT count(*) FROM pg_locks WHERE NOT granted").Scan(&n)
+		return err == nil && n > 0
+	})
+	if err := s.Append(t.Context(), key("free"), free, nil, say("now")); err != nil {
+		t.Error(err)
+	}
+	select {
+	case err := <-waiting:
+		t.Errorf("the other one waited for the lock: %v", err)
+	default:
+	}
+	if err := tx.Rollback(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if err := <-waiting; err != nil {
+		t.Error(err)
+	}
+}
+
 // A caller who leaves the queue does not change anything, and does not disturb others.
 // Several changes of one session keep their order.
 func TestQueue(t *testing.T) {
