@@ -13,7 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
+	"regexp"
 
 	"github.com/parley-run/parley/internal/script/engine"
 )
@@ -67,6 +67,10 @@ func scratch() (string, error) {
 	if err != nil {
 		return "", err
 	}
+	// The process has another working directory.
+	if dir, err = filepath.Abs(dir); err != nil {
+		return "", err
+	}
 	err = errors.Join(
 		os.WriteFile(filepath.Join(dir, bootFile), boot, 0o600),
 		os.WriteFile(filepath.Join(dir, "package.json"), []byte(`{"type":"module"}`), 0o600),
@@ -99,11 +103,6 @@ func heapMB(limits engine.Limits) string {
 
 // outOfMemory reports whether Node.js has ended for lack of memory, by what it
 // printed last.
-func outOfMemory(printed string) bool {
-	for _, text := range []string{"out of memory", "OOM", "Allocation failed", "std::bad_alloc"} {
-		if strings.Contains(printed, text) {
-			return true
-		}
-	}
-	return false
-}
+func outOfMemory(printed string) bool { return noMemory.MatchString(printed) }
+
+var noMemory = regexp.MustCompile(`JavaScript heap out of memory|Fatal process (OOM|out of memory)|FATAL ERROR:.*Allocation failed|std::bad_alloc`)
