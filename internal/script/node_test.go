@@ -158,6 +158,7 @@ func TestHostileNode(t *testing.T) {
 		"waits":           {`Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)`, "without yielding"},
 		"forks":           {`for (let i = 0; i < 20; i++) { spawn('sleep', ['100000'], { detached: i % 2 === 0, stdio: 'ignore' }); } for (;;) {}`, "without yielding"},
 		"forks forever":   {`const more = () => { for (let i = 0; i < 20; i++) spawn('sleep', ['100000'], { stdio: 'ignore' }).on('error', () => {}); setTimeout(more, 1); }; more(); return new Promise(() => {})`, "processes"},
+		"forks deeper":    {`spawn('sh', ['-c', 'i=0; while [ $i -lt 300 ]; do sleep 100000 & i=$((i+1)); done; wait'], { stdio: 'ignore' }); return new Promise(() => {})`, "processes"},
 		"eats memory":     {`for (;;) kept.push({ next: kept.at(-1) })`, "ran out of memory"},
 		"eats buffers":    {`for (;;) kept.push(Buffer.alloc(1 << 20, 1))`, "error"},
 		"ignores signals": {`for (const s of ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT', 'SIGCONT']) process.on(s, () => {}); for (;;) {}`, "without yielding"},
@@ -241,6 +242,24 @@ func stat(pid int) string {
 	return string(text)
 }
 
+// A service manager sends signals to all processes of a service; runs go on until
+// the server ends them.
+func TestNodeGoesOnAfterSignals(t *testing.T) {
+	t.Parallel()
+	nodejs.Node(t)
+	root := rootOf(t, loadApps(t, write(t, map[string]string{"index.ts": appOf(nodeImports, "pid: () => [process.pid, process.env.ENGINE_OF_PARLEY]")}), onNode), "app")
+	before := result(t, root, "pid")
+	pid, _ := identity(t, before)
+	for _, signal := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT} {
+		if err := syscall.Kill(pid, signal); err != nil {
+			t.Fatal(err)
+		}
+		if after := result(t, root, "pid"); after != before {
+			t.Fatalf("after the signal %v, the process is %s, before %s", signal, after, before)
+		}
+	}
+}
+
 // serverDir is the variable with the application of a server that is killed.
 const serverDir = "SCRIPT_TEST_SERVER"
 
@@ -256,7 +275,7 @@ func TestNodeEndsWithServer(t *testing.T) {
 		"idle":    ``,
 		"spins":   `for (;;) {}`,
 		"stopped": `process.kill(process.pid, 'SIGSTOP')`,
-		"forks":   `spawn('sleep', ['100000'], { stdio: 'ignore' })`,
+		"forks":   `spawn('sleep', ['100000'], { stdio: 'ignore' }); spawn('sleep', ['100000'], { stdio: 'ignore', detached: true })`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -291,6 +310,9 @@ func TestNodeEndsWithServer(t *testing.T) {
 			}
 			if name == "stopped" { // after the signal that the end of the server sends, it would stay so
 				testkit.Eventually(t, "the process to stop", func() bool { return strings.Contains(stat(pid), ") T") })
+			}
+			if name == "forks" {
+				testkit.Eventually(t, "the processes that it starts", func() bool { return len(marked(mark)) == 3 })
 			}
 			_ = server.Process.Signal(syscall.SIGKILL)
 			_ = server.Wait()

@@ -80,19 +80,41 @@ globalThis.__load = (url) => import(url); // for the library, which is not a fil
 
 // A server that is killed closes its end, also while this thread does not yield.
 const watch = new Worker(
-  `const { workerData: { fd, pid, dir } } = require("node:worker_threads");
+  `const { workerData: { fd, pid, dir, mark } } = require("node:worker_threads");
+const fs = require("node:fs");
+// Those that have left the process group. They may start others in the meantime.
+const killMarked = () => {
+  for (let found = true, passes = 0; found && passes < 100; passes++) {
+    found = false;
+    for (const name of fs.readdirSync("/proc")) {
+      if (!/^[0-9]+$/.test(name) || Number(name) === pid) continue;
+      try {
+        if (!fs.readFileSync("/proc/" + name + "/environ").includes(mark)) continue;
+        process.kill(Number(name), "SIGKILL");
+        found = true;
+      } catch {} // it has ended, or is not ours
+    }
+  }
+};
 const over = () => {
   try {
-    require("node:fs").rmSync(dir, { recursive: true, force: true });
+    fs.rmSync(dir, { recursive: true, force: true });
+  } catch {}
+  try {
+    if (process.platform === "linux") killMarked();
   } finally {
     process.kill(-pid, "SIGKILL");
   }
 };
 new (require("node:net").Socket)({ fd, readable: true, writable: false }).on("error", over).on("end", over).resume();`,
-  { eval: true, workerData: { fd: lifeline, pid, dir: __dirname }, env: {}, execArgv: [] },
+  { eval: true, workerData: { fd: lifeline, pid, dir: __dirname, mark: "ENGINE_OF_PARLEY=" + process.env.ENGINE_OF_PARLEY }, env: {}, execArgv: [] },
 );
 watch.on("error", () => {});
 watch.unref();
+
+// A service manager sends these to all processes of a service. The server ends this
+// one when its runs have ended. Listeners of the author's code are called, too.
+for (const signal of ["SIGTERM", "SIGINT"]) process.on(signal, () => {});
 
 const channel = new net.Socket({ fd: commands, readable: true, writable: false });
 

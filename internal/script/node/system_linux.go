@@ -58,26 +58,50 @@ const ticks = 100
 // maxChildren is how many processes the code may have at a time.
 const maxChildren = 256
 
-// tooMany returns an error if a process has started too many others.
+// tooMany returns an error if a process, or those that it has started, have started
+// too many others.
 func tooMany(pid int) error {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))
-	if err == nil && bytes.Count(text, []byte(" ")) > maxChildren {
-		return fmt.Errorf("the code has started more than %d processes that have not ended, and was stopped", maxChildren)
+	count := 0
+	for left := []string{strconv.Itoa(pid)}; len(left) > 0; left = left[1:] {
+		threads, _ := filepath.Glob("/proc/" + left[0] + "/task/*/children")
+		for _, file := range threads {
+			text, _ := os.ReadFile(file) //nolint:gosec // of a process; one that has ended has none
+			children := strings.Fields(string(text))
+			if count += len(children); count > maxChildren {
+				return fmt.Errorf("the code has started more than %d processes that have not ended, and was stopped", maxChildren)
+			}
+			left = append(left, children...)
+		}
 	}
 	return nil
 }
 
+// maxPasses is how often killMarked looks for processes: those that it ends may
+// start others in the meantime.
+const maxPasses = 100
+
 // killMarked ends the processes that have a mark in their environment: those that
 // have left the process group.
 func killMarked(mark string) {
-	found, _ := filepath.Glob("/proc/[0-9]*/environ")
-	for _, file := range found {
+	for range maxPasses {
+		if !killMarkedOnce(mark) {
+			return
+		}
+	}
+}
+
+// killMarkedOnce reports whether there were any.
+func killMarkedOnce(mark string) (found bool) {
+	files, _ := filepath.Glob("/proc/[0-9]*/environ")
+	for _, file := range files {
 		text, err := os.ReadFile(file) //nolint:gosec // of a process
 		if err != nil || !bytes.Contains(text, []byte(mark)) {
 			continue
 		}
 		if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(file))); err == nil && pid != os.Getpid() {
+			found = true
 			_ = syscall.Kill(pid, syscall.SIGKILL)
 		}
 	}
+	return found
 }
