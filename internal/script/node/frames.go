@@ -120,6 +120,11 @@ func (p *process) handle(frame []json.RawMessage) error {
 		if err := fields(rest, &name, &payload); err != nil {
 			return err
 		}
+		select {
+		case <-p.dead: // no code waits for what the function does
+			return io.EOF
+		default:
+		}
 		return p.answer(engine.Dispatch(p.functions, name, payload))
 	case "post":
 		var (

@@ -4,6 +4,8 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/binary"
+	"errors"
+	"io"
 	"strings"
 	"testing"
 
@@ -42,6 +44,25 @@ func TestFramesOfManyParts(t *testing.T) {
 	}
 	if err := p.handle(parts); err == nil {
 		t.Error("it is understood")
+	}
+}
+
+// What a process has sent before it was ended starts nothing any more.
+func TestFramesOfAnEndedProcess(t *testing.T) {
+	t.Parallel()
+	p := &process{limits: engine.Limits{Memory: 1 << 20}, dead: make(chan struct{}), functions: map[string]engine.Function{
+		"f": func(string) (string, error) {
+			t.Error("the function was called")
+			return "", nil
+		},
+	}}
+	close(p.dead)
+	parts, err := p.next(bufio.NewReader(bytes.NewReader(encode([]any{"host", "f", ""}))))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.handle(parts); !errors.Is(err, io.EOF) {
+		t.Errorf("it ends with %v", err)
 	}
 }
 

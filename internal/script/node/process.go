@@ -137,6 +137,10 @@ func (p *process) run(program string) error {
 // wait waits for the end of the program, and removes what is left of it.
 func (p *process) wait(output []*os.File) {
 	err := p.cmd.Wait()
+	p.mu.Lock()
+	killGroup(p.cmd.Process) // now: later, the number may be that of another group
+	p.over = true
+	p.mu.Unlock()
 	select { // what it has sent before is part of its answers
 	case <-p.read:
 	case <-time.After(drainTimeout):
@@ -150,9 +154,6 @@ func (p *process) wait(output []*os.File) {
 		err = fmt.Errorf("the application's process of Node.js has ended: %w", err)
 	}
 	p.End(err)
-	p.mu.Lock()
-	p.over = true
-	p.mu.Unlock()
 	killMarked(p.mark)
 	for _, f := range append(output, p.commands, p.frames, p.answers, p.lifeline) {
 		_ = f.Close()
