@@ -187,7 +187,7 @@ func (s *backend) makeTogether(ctx context.Context, batch []*change) {
 	defer cancel()
 	told := false
 	defer func() {
-		if !told { // a panic: whoever waits must not wait forever
+		if !told { // a panic: the callers must not wait forever
 			tell(batch, &lostError{errPanicked})
 		}
 	}()
