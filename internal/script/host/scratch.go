@@ -51,12 +51,20 @@ func (s *Scratch) path() (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.root != nil {
-		return s.dir, nil
+		if _, err := os.Stat(s.dir); !isMissing(err) {
+			return s.dir, nil
+		}
+		// Something deletes old temporary files.
+		_ = s.drop()
+		s.used, s.entries = 0, 0
 	}
 	if s.closed {
 		return "", fs.ErrClosed
 	}
-	top := os.TempDir()
+	top, err := filepath.Abs(os.TempDir())
+	if err != nil {
+		return "", err
+	}
 	removeAbandoned(top)
 	parent, err := os.MkdirTemp(top, scratchName)
 	if err != nil {
@@ -108,6 +116,11 @@ func (s *Scratch) Close() error {
 	if s.root == nil {
 		return nil
 	}
+	return s.drop()
+}
+
+// drop deletes the directory. s.mu must be held.
+func (s *Scratch) drop() error {
 	_ = s.root.Close()
 	s.root = nil
 	err := os.RemoveAll(s.parent)

@@ -134,6 +134,37 @@ func TestScratchSameFile(t *testing.T) {
 	}
 }
 
+// The directory may be named by a relative path, and is created again if something
+// has deleted it.
+func TestScratchPath(t *testing.T) {
+	t.Chdir(t.TempDir())
+	t.Setenv("TMPDIR", ".")
+	scratch := NewScratch(2)
+	t.Cleanup(func() { _ = scratch.Close() })
+	for range 2 {
+		dir, err := scratch.path()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !filepath.IsAbs(dir) {
+			t.Errorf("the path is %s", dir)
+		}
+		r := fileRequest{Op: "write", Path: filepath.Join(dir, "a"), Data: "eHg=", Create: true}
+		if _, err := newFiles(filepath.Join(dir, "nowhere"), scratch).do(r); err != nil {
+			t.Error(err)
+		}
+		if scratch.used != 2 || scratch.entries != 1 {
+			t.Errorf("%d bytes and %d entries are counted", scratch.used, scratch.entries)
+		}
+		if again, err := scratch.path(); again != dir || err != nil {
+			t.Errorf("it is %s then, %v", again, err)
+		}
+		if err := os.RemoveAll(scratch.parent); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // Without a directory to write to, nothing can be written.
 func TestNoScratch(t *testing.T) {
 	t.Parallel()
