@@ -78,3 +78,18 @@ func TestOwnNamesOfPlaces(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// A package may ask for the path of one of its files, or read one with JSON.
+func TestFilesOfPackages(t *testing.T) {
+	apps, _ := loadLogged(t, map[string]string{
+		"node_modules/data/package.json": `{"name":"data","version":"1.2.3"}`,
+		"node_modules/lib/package.json":  `{"name":"lib","main":"src/index.js"}`,
+		"node_modules/lib/src/index.js":  "exports.worker = require.resolve('./worker.js'); exports.json = require.resolve(\"../package.json\"); exports.es = require('./es.mjs'); exports.text = \"use require.resolve('./x') here\";",
+		"node_modules/lib/src/es.mjs":    "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url); export const all = [require('../package.json').name, require('data/package.json').version, require('node:path').sep];",
+		"node_modules/lib/src/worker.js": "",
+		"index.ts":                       "import { es, json, text, worker } from 'lib';\n" + source("return [worker.split('/').slice(-3).join('/'), json.split('/').slice(-2).join('/'), es.all, text.length]"),
+	})
+	if got := result(t, rootOf(t, apps, "app"), "fine"); got != `{"results":["lib/src/worker.js","lib/package.json",["lib","1.2.3","/"],25]}` {
+		t.Error(got)
+	}
+}

@@ -221,7 +221,7 @@ func newError(dir string, within Bounds, messages []api.Message) *Error {
 }
 
 // requireResolve is require.resolve of a file that is named by a relative path.
-var requireResolve = regexp.MustCompile(`\brequire\.resolve\(\s*(?:"(\.{1,2}/[^"\n]*)"|'(\.{1,2}/[^'\n]*)')\s*\)`)
+var requireResolve = regexp.MustCompile(`\brequire\.resolve\(\s*("\.{1,2}/[^"\n]*"|'\.{1,2}/[^'\n]*')\s*\)`)
 
 var meta = regexp.MustCompile(`\bimport\.meta\.(?:url|dirname|filename)\b`)
 
@@ -273,10 +273,11 @@ func (s *sources) load(a api.OnLoadArgs) (api.OnLoadResult, error) {
 		code = `var { WebAssembly } = require("parley:http/llhttp"); ` + code
 	}
 	if strings.Contains(code, "require.resolve") {
-		code = requireResolve.ReplaceAllStringFunc(code, func(call string) string {
-			m := requireResolve.FindStringSubmatch(call)
-			return quote(filepath.Join(filepath.Dir(a.Path), m[1]+m[2]))
-		})
+		// What the call is given stays as it is written: it may be a part of a string.
+		if replaced := requireResolve.ReplaceAllString(code, "__resolve($1)"); replaced != code {
+			code = "var __resolve = (path, at = " + quote(filepath.ToSlash(filepath.Dir(a.Path))) + ") => { for (const part of path.split('/')) " +
+				"{ if (part === '..') at = at.slice(0, at.lastIndexOf('/')); else if (part !== '.') at += '/' + part; } return at; }; " + replaced
+		}
 	}
 	code = s.computedImports(a.Path, tssig.Annotate(a.Path, code))
 	return api.OnLoadResult{Contents: &code, Loader: loaderOf(a.Path), ResolveDir: filepath.Dir(a.Path)}, nil
