@@ -103,7 +103,11 @@ const over = () => {
   try {
     if (process.platform === "linux") killMarked();
   } finally {
-    process.kill(-pid, "SIGKILL");
+    try {
+      process.kill(-pid, "SIGKILL");
+    } finally {
+      process.kill(pid, "SIGKILL"); // it may have left the group
+    }
   }
 };
 new (require("node:net").Socket)({ fd, readable: true, writable: false }).on("error", over).on("end", over).resume();`,
