@@ -142,6 +142,8 @@ test('only a keyboard', async () => {
   await page.keyboard.press('k');
   await page.keyboard.press('k');
   await expect.poll(() => page.locator('article[aria-current]').textContent()).toContain('What is the weather in Lima?');
+  // It is in the log of the server, and not only on the page.
+  await page.locator('article[aria-current]').getByRole('button', { name: 'Edit and send again' }).waitFor();
   await page.keyboard.press('e');
   await page.getByLabel('Edited message').waitFor();
   await page.keyboard.press('Control+a');

@@ -147,7 +147,7 @@ function Ready({ model, snapshot }: { model: SessionModel; snapshot: Snapshot })
             branches={branches}
             again={again}
             selected={events[selected]?.id}
-            editing={editing}
+            editing={editing && events.find((e) => isCalled(e, editing))?.id}
             setEditing={setEditing}
             select={(event) => select(event)}
             inspect={(event) => select(event, 'event')}
