@@ -1,0 +1,142 @@
+package wire
+
+import (
+	"math"
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// maxDepth bounds the nesting of values that are kept. Readers of JSON, ours
+// among them, stop at 10,000 levels: what comes in must still be readable when
+// it goes out inside of an event inside of a session.
+const maxDepth = 9000
+
+// Compact appends src to dst without white space, and fails when src is not
+// one JSON value in UTF-8 or is nested too deeply. Strings and numbers keep
+// their spelling.
+func Compact[B ~[]byte](dst []byte, src B) ([]byte, error) {
+	if !utf8.Valid(src) {
+		return dst, &Error{Type: "json_invalid", Msg: "not a JSON value"}
+	}
+	var out []byte
+	if s := (scanner{doc: src, dense: true}); s.value() && s.pos == len(src) { // the usual case (BenchmarkRun)
+		out = append(dst, src...)
+	} else {
+		var err error
+		if out, err = jsontext.AppendFormat(dst, src, verbatim); err != nil {
+			return dst, &Error{Type: "json_invalid", Msg: "not a JSON value"}
+		}
+	}
+	if tooDeep(out[len(dst):]) {
+		return dst, &Error{Type: "json_invalid", Msg: "nested too deeply"}
+	}
+	return out, nil
+}
+
+// Valid reports whether doc is one JSON value.
+func Valid(doc []byte) bool {
+	s := scanner{doc: doc}
+	if !s.value() {
+		return false
+	}
+	s.peek()
+	return s.pos == len(doc)
+}
+
+// IsKept reports whether Compact leaves doc, which is what encoding/json has
+// made of a value, as it is. A value with raw JSON in it may have brought along
+// what does not pass.
+func IsKept(doc []byte) bool { return utf8.Valid(doc) && !tooDeep(doc) }
+
+// tooDeep reports whether valid JSON is nested more than maxDepth levels.
+func tooDeep(v []byte) bool {
+	if len(v) < 2*maxDepth { // too short for the brackets
+		return false
+	}
+	depth, quoted := 0, false
+	for i := 0; i < len(v); i++ {
+		switch c := v[i]; {
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+			if c == '\\' {
+				i++
+			}
+		case c == '{' || c == '[':
+			if depth++; depth > maxDepth {
+				return true
+			}
+		case c == '}' || c == ']':
+			depth--
+		}
+	}
+	return false
+}
+
+// Quote appends s as a JSON string. Bytes that are not UTF-8 become U+FFFD.
+func Quote(dst []byte, s string) []byte {
+	if isPlain(s) {
+		return append(append(append(dst, '"'), s...), '"')
+	}
+	dst, _ = jsontext.AppendQuote(dst, s) // the error only says that bytes were replaced
+	return dst
+}
+
+// isPlain reports whether s is spelled in JSON as it is: identifiers are, and much
+// of what is said in English. Every text of every event passes here, so it tests
+// eight bytes at a time (BenchmarkRun, BenchmarkQuote).
+func isPlain(s string) bool {
+	for ; len(s) >= 8; s = s[8:] {
+		word := uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
+			uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
+		if special(word) != 0 {
+			return false
+		}
+	}
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c == '"' || c == '\\' || c >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
+}
+
+// special returns the top bits of those of the eight bytes of word that are a control
+// character, a quotation mark, a backslash or above ASCII; bytes after the first of
+// them may have one too. Subtracting n from every byte borrows from the top bit of
+// those that are less than n.
+func special(word uint64) uint64 {
+	const (
+		ones = 0x0101010101010101
+		tops = 0x80 * ones
+	)
+	quote, backslash := word^'"'*ones, word^'\\'*ones
+	return (word | (word - ' '*ones) | (quote - ones) | (backslash - ones)) & tops
+}
+
+// Seconds is Number for a time in seconds. Those that are whole microseconds,
+// until 2106, are spelled without a search for the shortest form: their digits
+// are, since no other number with six digits after the point is as near.
+func Seconds(dst []byte, f float64) []byte {
+	const second = 1e6
+	micros := uint64(max(0, min(f, math.MaxUint32))*second + 0.5)
+	if math.Signbit(f) || float64(micros)/second != f {
+		return Number(dst, f)
+	}
+	dst = strconv.AppendUint(dst, micros/second, 10)
+	rest := micros % second
+	if rest == 0 {
+		return dst
+	}
+	dst = append(dst, '.')
+	for unit := uint64(second / 10); rest > 0; unit /= 10 {
+		dst = append(dst, '0'+byte(rest/unit))
+		rest %= unit
+	}
+	return dst
+}
+
+// Number appends f in the shortest form that reads back as f.
+func Number(dst []byte, f float64) []byte { return jsontext.AppendFloat(dst, f, 64) }
