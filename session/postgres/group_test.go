@@ -33,6 +33,24 @@ func holding(t *testing.T, s *postgres.Backend, calls ...func() error) []error {
 	return errs
 }
 
+// locking returns a transaction that has locked the session "locked".
+func locking(t *testing.T, database string) pgx.Tx {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), database)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close(context.Background()) })
+	tx, err := conn.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tx.Exec(t.Context(), "SELECT FROM parley_sessions WHERE id = 'locked' FOR UPDATE"); err != nil {
+		t.Fatal(err)
+	}
+	return tx
+}
+
 // begun creates a session and begins a run.
 func begun(t *testing.T, s *postgres.Backend, id string) int64 {
 	t.Helper()
@@ -179,18 +197,7 @@ func TestTogetherWithTrouble(t *testing.T) {
 		t.Errorf("the errors are %v", errs)
 	}
 
-	conn, err := pgx.Connect(t.Context(), database)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close(context.WithoutCancel(t.Context()))
-	tx, err := conn.Begin(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := tx.Exec(t.Context(), "SELECT FROM parley_sessions WHERE id = 'locked' FOR UPDATE"); err != nil {
-		t.Fatal(err)
-	}
+	tx := locking(t, database)
 	late := make(chan error, 1)
 	others := func(call func() error) func() error { // the lock is held until these have ended
 		return func() error {
@@ -225,23 +232,12 @@ func TestGroupBesideALock(t *testing.T) {
 	database := pgtest.Quick(t).Database(t)
 	s := open(t, database, session.Options{Lease: time.Minute})
 	locked, free := begun(t, s, "locked"), begun(t, s, "free")
-	conn, err := pgx.Connect(t.Context(), database)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close(context.WithoutCancel(t.Context()))
-	tx, err := conn.Begin(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := tx.Exec(t.Context(), "SELECT FROM parley_sessions WHERE id = 'locked' FOR UPDATE"); err != nil {
-		t.Fatal(err)
-	}
+	tx := locking(t, database)
 	waiting := make(chan error, 1)
 	go func() { waiting <- s.Append(t.Context(), key("locked"), locked, nil, say("late")) }()
 	testkit.Eventually(t, "the change waits for the lock", func() bool {
 		var n int
-		err := conn.QueryRow(t.Context(), "SELECT count(*) FROM pg_locks WHERE NOT granted").Scan(&n)
+		err := tx.QueryRow(t.Context(), "SELECT count(*) FROM pg_locks WHERE NOT granted").Scan(&n)
 		return err == nil && n > 0
 	})
 	if err := s.Append(t.Context(), key("free"), free, nil, say("now")); err != nil {

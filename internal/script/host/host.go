@@ -79,7 +79,7 @@ func New(o Options) *Host {
 	}
 	return &Host{
 		Options: o, files: newFiles(o.Dir, o.Scratch), pages: pageClient(o.Reach), began: time.Now(), strayPause: maxStrayPause, slots: newSlots(allSlots),
-		sockets: sockets{idle: maxIdle, open: map[int64]*socket{}}, webSockets: webSockets{open: map[int64]*webSocket{}},
+		sockets: sockets{idle: maxIdle},
 	}
 }
 

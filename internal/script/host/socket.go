@@ -27,10 +27,8 @@ const (
 type sockets struct {
 	idle time.Duration
 
-	mu   sync.Mutex
-	last int64
-	open map[int64]*socket
-	held int // with those that are not connected yet
+	numbered[socket]
+	held int // with those that are not connected yet; guarded by mu
 }
 
 // socket is one, which an operation serves for as long as it is open.
@@ -190,29 +188,6 @@ func (s *socket) replace(conn net.Conn) {
 
 func (s *socket) close() { _ = s.current().Close() }
 
-func (s *sockets) add(one *socket) int64 {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.last++
-	s.open[s.last] = one
-	return s.last
-}
-
-func (s *sockets) remove(id int64) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.open, id)
-}
-
-func (s *sockets) get(id int64) (*socket, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if one := s.open[id]; one != nil {
-		return one, nil
-	}
-	return nil, coded("EPIPE", "the socket is closed")
-}
-
 // send writes to a socket, and ends when the operating system has all of it.
 // JavaScript writes one piece after the other.
 func (h *Host) send(ctx context.Context, params json.RawMessage, _ func(any) error) error {
@@ -231,7 +206,7 @@ func (h *Host) send(ctx context.Context, params json.RawMessage, _ func(any) err
 	if err != nil {
 		return fmt.Errorf("read the request: %w", err)
 	}
-	s, err := h.sockets.get(m.Socket)
+	s, err := h.sockets.get(m.Socket, "socket")
 	if err != nil {
 		return err
 	}

@@ -66,7 +66,7 @@ func (h *Host) upgrade(ctx context.Context, params json.RawMessage, yield func(a
 	if err := json.Unmarshal(params, &m); err != nil {
 		return fmt.Errorf("read the request: %w", err)
 	}
-	s, err := h.sockets.get(m.Socket)
+	s, err := h.sockets.get(m.Socket, "socket")
 	if err != nil {
 		return err
 	}

@@ -23,11 +23,7 @@ const (
 
 // webSockets are those of an application. Like sockets, of which they are a part,
 // they belong to no call.
-type webSockets struct {
-	mu   sync.Mutex
-	last int64
-	open map[int64]*webSocket
-}
+type webSockets = numbered[webSocket]
 
 type webSocket struct {
 	conn    *websocket.Conn
@@ -190,7 +186,7 @@ func (h *Host) webSocketSend(ctx context.Context, params json.RawMessage, _ func
 	if err := json.Unmarshal(params, &m); err != nil {
 		return fmt.Errorf("read the request: %w", err)
 	}
-	s, err := h.webSockets.get(m.Socket)
+	s, err := h.webSockets.get(m.Socket, "WebSocket")
 	if err != nil {
 		return err
 	}
@@ -221,27 +217,4 @@ func (h *Host) webSocketSend(ctx context.Context, params json.RawMessage, _ func
 		return nil
 	}
 	return sendError(err)
-}
-
-func (w *webSockets) add(one *webSocket) int64 {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.last++
-	w.open[w.last] = one
-	return w.last
-}
-
-func (w *webSockets) remove(id int64) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	delete(w.open, id)
-}
-
-func (w *webSockets) get(id int64) (*webSocket, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if one := w.open[id]; one != nil {
-		return one, nil
-	}
-	return nil, coded("EPIPE", "the WebSocket is closed")
 }
