@@ -128,9 +128,22 @@ test('messages to a busy session are queued', async () => {
   await page.locator('[data-live]').waitFor();
   await page.getByLabel('Message').fill('tell me more');
   await page.keyboard.press('Enter');
-  await page.getByRole('region', { name: 'Events' }).getByText('tell me more').waitFor();
+  const log = page.getByRole('region', { name: 'Events' });
+  await log.getByText('tell me more').waitFor();
+  // Below what is being written, without a number, and marked.
+  const last = page.locator('[data-row]').last();
+  await expect.poll(() => last.textContent()).toMatch(/tell me more.*queued/);
+  await expect.poll(() => page.locator('[data-row]').nth(1).textContent()).toContain(start);
+  await picture(page, 'queued-light');
+  // One that is taken out of the queue is gone.
+  await page.getByLabel('Message').fill('never mind');
+  await page.keyboard.press('Enter');
+  await log.getByText('never mind').waitFor();
+  await last.getByRole('button', { name: 'Withdraw', exact: true }).click();
+  await log.getByText('never mind').waitFor({ state: 'detached' });
   await pull(`open/${gate}`);
   await expect.poll(() => page.getByText('that never lost a word').count()).toBe(2);
+  await expect.poll(() => page.locator('[data-row]').allTextContents()).toEqual([/^1/, /^2/, /^3user.*tell me more/, /^4/].map((number) => expect.stringMatching(number)));
 });
 
 /** The events that the server has of a session. */
@@ -197,11 +210,22 @@ test('a turn is tried again, as often as one likes, and nothing is lost', async 
 test('a session is forked from an event', async () => {
   const id = fresh('s');
   const page = await open(await session('city', 'chat', id, 'What is the weather in Oslo?', 'And in Paris?'));
-  await page.getByRole('button', { name: /^4, inspect/ }).click();
+  await page.locator('[data-row]').nth(3).getByText('The weather in Oslo is').click(); // all of an event leads to it
   await page.getByLabel('Details').getByRole('button', { name: 'Fork', exact: true }).click();
   await page.waitForURL((url) => url.pathname.includes('/sessions/') && !url.pathname.endsWith(id));
   await expect.poll(() => page.locator('[data-row]').count()).toBe(4);
   await expect.poll(() => page.getByText('Paris').count()).toBe(0);
+});
+
+test('an event is chosen with a finger', async () => {
+  const page = await open(await session('city', 'chat', fresh('s'), 'What is the weather in Oslo?'), { width: 390, height: 780 });
+  await page.getByRole('tab', { name: 'Event' }).click();
+  await page.getByText('Choose an event in the log').waitFor();
+  await expect.poll(() => page.getByText('also with').isVisible()).toBe(false);
+  await page.getByRole('tab', { name: 'Chat' }).click();
+  await page.locator('[data-call=get_weather]').click();
+  await page.getByLabel('Details').getByText('"functionCall"').waitFor();
+  await picture(page, 'event-phone');
 });
 
 test('files are sent and shown', async () => {

@@ -79,6 +79,9 @@ test('five thousand events keep the document small', async () => {
   await page.getByText('Line 1 ', { exact: false }).first().waitFor();
   await page.getByRole('button', { name: 'Latest', exact: true }).click();
   await page.getByText('Line 5000').waitFor();
+  // A message that is sent from above comes into view, and so does its answer.
+  await log.evaluate((el) => (el.scrollTop = 0));
+  await page.getByText('Line 1 ', { exact: false }).first().waitFor();
   await page.getByLabel('Message').fill('and on');
   await page.keyboard.press('Enter');
   await page.getByText('You said: and on').waitFor();

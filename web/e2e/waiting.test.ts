@@ -20,6 +20,8 @@ test('a login in a window of its own lets the agent continue', async () => {
   await Promise.all([popup.waitForEvent('close'), popup.getByRole('button', { name: 'Allow', exact: true }).click()]);
   await page.getByText('That is all that is on.').waitFor();
   await expect.poll(() => page.locator('[data-pending]').count()).toBe(0);
+  await expect.poll(() => page.locator('[data-answered]').textContent()).toBe('logged in');
+  await expect.poll(() => page.getByRole('region', { name: 'Events' }).getByText('authScheme').count()).toBe(0);
   expect((await answers('calendar', 'login', id)).some((a) => a.response['code'] === 200)).toBe(true);
   // It is kept, can be seen, and can be revoked.
   await page.goto(page.url().replace(/\/sessions\/.*/, '/logins'));
@@ -60,15 +62,18 @@ test('a login is completed in the waiting room', async () => {
 });
 
 test.each([
-  ['Approve', '80 euros are on their way back.'],
-  ['Reject', 'This tool call is rejected.'],
-])('a confirmation: %s', async (button, outcome) => {
+  ['Approve', '80 euros are on their way back.', 'approved it'],
+  ['Reject', 'This tool call is rejected.', 'rejected it'],
+])('a confirmation: %s', async (button, outcome, said) => {
   const id = fresh('s');
   const page = await open(await session('approval', 'boss', id, 'Refund 80'));
   await page.locator('[data-pending=confirmation]').getByText('"amount"').waitFor();
+  await page.getByText('waits for a confirmation').waitFor();
+  await expect.poll(() => page.getByText('requires confirmation').count()).toBe(0);
   await picture(page, 'confirmation-light');
   await page.getByRole('button', { name: button, exact: true }).click();
   await page.locator('[data-pending]').waitFor({ state: 'detached' });
+  await expect.poll(() => page.locator('[data-answered]').textContent()).toBe(said);
   await expect.poll(async () => JSON.stringify(await answers('approval', 'boss', id))).toContain(outcome);
 });
 
@@ -120,6 +125,18 @@ test('an input is a form of its schema', async () => {
   const sent = page.waitForRequest((r) => r.method() === 'POST' && r.url().endsWith('/runs'));
   await page.getByRole('button', { name: 'Answer', exact: true }).click();
   expect((await sent).postDataJSON().newMessage.parts[0].functionResponse.response).toEqual({ city: 'Oslo', days: 3, class: 'first', insured: true });
+});
+
+test('a choice is a button for each option', async () => {
+  const id = fresh('s');
+  const page = await open(await session('asker', 'boss', id, 'choose'));
+  const card = page.locator('[data-pending=choice]');
+  await card.getByRole('button', { name: 'by train', exact: true }).waitFor();
+  await picture(page, 'choice-light');
+  await card.getByRole('button', { name: 'by ship, and slowly', exact: true }).click();
+  await page.getByText('Thank you.').waitFor();
+  await expect.poll(() => page.locator('[data-answered]').textContent()).toBe('chose by ship, and slowly');
+  expect((await answers('asker', 'boss', id)).at(-1)!.response).toEqual({ result: 'by ship, and slowly' });
 });
 
 test('a long-running tool gets its response', async () => {

@@ -115,6 +115,9 @@ var question = event.FunctionCall{Name: "adk_request_input", Args: json.RawMessa
 		"city": {"type": "string", "description": "Where to"}, "days": {"type": "integer"},
 		"class": {"type": "string", "enum": ["first", "second"]}, "insured": {"type": "boolean", "title": "Insured"}}}}`)}
 
+// choice is what asker asks for if the message is "choose".
+var choice = event.FunctionCall{Name: tool.ChoiceCall, Args: json.RawMessage(`{"options": ["by train", "by ship, and slowly"]}`)}
+
 // asker asks a person, and thanks for the answer.
 func asker() *agent.Agent {
 	root, err := agent.New(agent.Config{Name: "asker", Description: "Asks before it acts."}, func(ctx *agent.Context, emit agent.Emit) error {
@@ -124,6 +127,9 @@ func asker() *agent.Agent {
 			}
 		}
 		call := question
+		if ctx.UserContent().Text() == "choose" {
+			call = choice
+		}
 		call.ID = event.NewID()
 		err := emit(&event.Event{
 			Content:            &event.Content{Role: event.RoleModel, Parts: []*event.Part{{FunctionCall: &call}}},

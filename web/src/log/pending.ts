@@ -2,7 +2,7 @@
 import { partsOf, type Event, type FunctionCall, type FunctionResponse, type Json, type JsonObject } from '../api/types';
 
 export interface Pending {
-  kind: 'credential' | 'confirmation' | 'input' | 'answer';
+  kind: 'credential' | 'confirmation' | 'input' | 'choice' | 'answer';
   call: FunctionCall & { id: string; name: string };
   event: Event;
 }
@@ -12,10 +12,33 @@ const kinds: Record<string, Pending['kind']> = {
   adk_request_credential: 'credential',
   adk_request_confirmation: 'confirmation',
   adk_request_input: 'input',
+  get_user_choice: 'choice',
 };
 
 /** Whether a call is one with which the server itself asks a person. */
 export const isRequest = (name: string | undefined) => name !== undefined && name in kinds;
+
+/** What a person has said to a question of the server, in a few words. */
+export function answered({ name, response = {} }: FunctionResponse): string {
+  switch (kinds[name ?? '']) {
+    case 'credential':
+      return 'logged in';
+    case 'confirmation':
+      return response['confirmed'] !== true ? 'rejected it' : response['editedArgs'] ? 'approved it, with other arguments' : 'approved it';
+    case 'choice':
+      return `chose ${text(response['result']) || JSON.stringify(response['result'] ?? response)}`;
+    default:
+      return `answered ${Object.entries(response).map(([key, value]) => `${key}: ${typeof value === 'string' ? value : JSON.stringify(value)}`).join(', ')}`;
+  }
+}
+
+/** Whether a response only says that a person is asked first. */
+export function isAsking(event: Event, { id = '', response }: FunctionResponse): 'login' | 'confirmation' | undefined {
+  const actions = event.actions as { requestedToolConfirmations?: object; requestedAuthConfigs?: object } | undefined;
+  if (id in (actions?.requestedToolConfirmations ?? {})) return 'confirmation';
+  if (id in (actions?.requestedAuthConfigs ?? {})) return 'login';
+  return text(response?.['error']).startsWith('This tool call requires confirmation') ? 'confirmation' : undefined;
+}
 
 const isInterim = (r: FunctionResponse) =>
   r.willContinue === true || r.response?.['status'] === 'pending' || r.response?.['pending'] === true;
@@ -108,6 +131,9 @@ export function confirmation(call: FunctionCall) {
   const payload = asked['payload'];
   return { tool: text(original['name']), args: object(original['args']), hint: text(asked['hint']), ...(payload !== undefined ? { payload } : {}) };
 }
+
+/** What a person can choose from. */
+export const choicesOf = (call: FunctionCall): Json[] => (Array.isArray(call.args?.['options']) ? call.args['options'] : []);
 
 export function inputRequest(call: FunctionCall) {
   const args = call.args ?? {};

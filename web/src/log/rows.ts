@@ -2,7 +2,7 @@ import { partsOf, type Event } from '../api/types';
 
 /** What the log shows as one line of its own. offset is how long after the run's first event it came. */
 export type Row =
-  | { key: string; kind: 'event'; event: Event; index: number; first: boolean; sameAuthor: boolean; offset: number }
+  | { key: string; kind: 'event'; event: Event; index: number; first: boolean; sameAuthor: boolean; offset: number; queued: boolean }
   | { key: string; kind: 'live'; author: string; text: string; thought: string };
 
 export interface Live {
@@ -12,16 +12,27 @@ export interface Live {
   thought: string;
 }
 
-/** The rows of a session: its events, then the text that is being written. */
-export function rowsOf(events: Event[], live: Live[]): Row[] {
+/** A message that was sent from here, and that is not in the log of the server yet. */
+export const isLocal = (event: Event) => event.id.startsWith('local-');
+
+/** The place of the first message that is queued: all after it are. active is the run that is running. */
+export function queuedFrom(events: Event[], active: string | undefined): number {
+  let from = events.length;
+  while (active !== undefined && from > 0 && isLocal(events[from - 1]!) && events[from - 1]!.invocationId !== active) from--;
+  return from;
+}
+
+/** The rows of a session: its events, then the text that is being written, then messages that are queued. */
+export function rowsOf(events: Event[], live: Live[], active?: string): Row[] {
   let start = 0;
+  const from = queuedFrom(events, active);
   const rows: Row[] = events.map((event, index) => {
     const before = events[index - 1];
     const first = before?.invocationId !== event.invocationId;
     if (first) start = event.timestamp;
-    return { key: event.id, kind: 'event', event, index, first, sameAuthor: !first && before!.author === event.author, offset: event.timestamp - start };
+    return { key: event.id, kind: 'event', event, index, first, sameAuthor: !first && before!.author === event.author, offset: event.timestamp - start, queued: index >= from };
   });
-  for (const one of live) rows.push({ key: `live-${one.id}`, kind: 'live', author: one.author, text: one.text, thought: one.thought });
+  rows.splice(from, 0, ...live.map((one): Row => ({ key: `live-${one.id}`, kind: 'live', author: one.author, text: one.text, thought: one.thought })));
   return rows;
 }
 

@@ -55,7 +55,7 @@ export function Composer({ model, snapshot, empty }: { model: SessionModel; snap
         {files.length > 0 && (
           <ul aria-label="Files to send" className="flex flex-wrap gap-1.5 px-3 pt-2.5">
             {files.map((file, i) => (
-              <li key={`${file.name}${i}`} className="flex items-center gap-1 rounded-md border border-line bg-paper pl-2 text-xs">
+              <li key={`${file.name}${i}`} className="flex items-center gap-1 rounded-md border border-line bg-paper py-px pr-px pl-2 text-xs">
                 <Icon name="file" size={13} /> {file.name}
                 <Button tone="quiet" icon="close" bare title={`Remove ${file.name}`} onClick={() => setFiles(files.filter((f) => f !== file))}>{`Remove ${file.name}`}</Button>
               </li>

@@ -8,7 +8,7 @@ import { diff, type Change } from '../log/diff';
 import { stateAt } from '../log/history';
 import type { Span } from '../log/spans';
 import { JsonView, brief } from '../ui/json';
-import { Action, Author, CopyText, Loading, Problem } from '../ui/parts';
+import { Action, Author, CopyText, Kbd, Loading, Problem } from '../ui/parts';
 import { Tabs } from '../ui/tabs';
 import { SavedFile } from './files';
 import { ModelRequest } from './modelrequest';
@@ -27,7 +27,7 @@ interface Props {
 export function Inspector({ id, events, index, state, run, spans, fork, select }: Props) {
   const [tab, setTab] = useState('content');
   const event = events[index];
-  if (!event) return <p className="px-4 py-4 text-soft">Choose an event in the log, by its number or with <b className="font-mono text-xs">j</b> and <b className="font-mono text-xs">k</b>, to see what is in it.</p>;
+  if (!event) return <p className="px-4 py-4 text-soft">Choose an event in the log<span className="max-lg:hidden">, also with <Kbd>j</Kbd> and <Kbd>k</Kbd></span>, to see what is in it.</p>;
   const usage = event.usageMetadata;
   return (
     <>
@@ -72,7 +72,7 @@ function Content({ id, event, run }: { id: Key; event: Event; run: Run | undefin
     <>
       <dl className="mb-3 grid grid-cols-[64px_minmax(0,1fr)] gap-y-0.5">
         {facts.filter(([, v]) => v).map(([name, value]) => (
-          <div key={name} className="contents"><dt className="label leading-5">{name}</dt><dd className="truncate font-mono text-2xs leading-5">{value}</dd></div>
+          <div key={name} className="contents"><dt className="label leading-5">{name}</dt><dd className={`font-mono text-2xs leading-5 [overflow-wrap:anywhere] ${name === 'error' ? 'text-bad' : ''}`}>{value}</dd></div>
         ))}
       </dl>
       {parts.length === 0 && <p className="text-soft">The event has no content.</p>}

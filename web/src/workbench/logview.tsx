@@ -24,6 +24,12 @@ export function LogView(props: LogProps) {
   useLayoutEffect(() => {
     if (stuck.current && scroller.current) scroller.current.scrollTop = scroller.current.scrollHeight;
   }, [total, rows]);
+  const { sent } = props.snapshot;
+  useLayoutEffect(() => {
+    if (sent === 0 || !scroller.current) return;
+    stuck.current = true; // who sends a message wants to see it, and the answer
+    scroller.current.scrollTop = scroller.current.scrollHeight;
+  }, [sent]);
   useEffect(() => {
     const at = rows.findIndex((r) => r.key === selected);
     if (at >= 0) virtual.scrollToIndex(at, { align: 'auto' });

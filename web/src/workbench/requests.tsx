@@ -3,7 +3,7 @@ import { useEffect, useRef, useState, type ReactNode } from 'react';
 
 import type { Call } from '../api/calls';
 import type { Json, JsonObject, Part } from '../api/types';
-import { answerTo, confirmation, credentialRequest, inputRequest, keyAnswer, loginAddress, loginAnswer, type Pending } from '../log/pending';
+import { answerTo, choicesOf, confirmation, credentialRequest, inputRequest, keyAnswer, loginAddress, loginAnswer, type Pending } from '../log/pending';
 import { fieldOf, fieldsOf, isObjectSchema } from '../log/schema';
 import { openLogin, redirectAddress } from '../login';
 import { JsonView } from '../ui/json';
@@ -19,7 +19,7 @@ interface Props {
 }
 
 export function RequestCard(props: Props) {
-  const forms = { credential: LoginForm, confirmation: ConfirmationForm, input: InputForm, answer: AnswerForm };
+  const forms = { credential: LoginForm, confirmation: ConfirmationForm, input: InputForm, choice: ChoiceForm, answer: AnswerForm };
   const Form = forms[props.pending.kind];
   return (
     <div className="rounded-md border border-wait/50 bg-waittint/60 px-3.5 py-3" data-pending={props.pending.kind}>
@@ -100,7 +100,7 @@ function LoginForm(props: Props) {
       ) : (
         <form className="flex items-end gap-2" onSubmit={(e) => (e.preventDefault(), void send(keyAnswer(asked.config, secret)))}>
           <Field label={asked.kind === 'http' ? 'token' : 'key'}><input type="password" autoComplete="off" required className="field w-64" value={secret} onChange={(e) => setSecret(e.target.value)} /></Field>
-          <Action tone="primary" type="submit" call={() => props.call(answerTo(props.pending.call, keyAnswer(asked.config, '…')) as Part)} copyLabel="Copy answer as curl" disabled={busy}>Give it</Action>
+          <Action tone="primary" type="submit" call={() => props.call(answerTo(props.pending.call, keyAnswer(asked.config, '…')) as Part)} copyLabel="Copy answer as curl" disabled={busy}>Submit</Action>
         </form>
       )}
       {problem && <p role="alert" className="mt-2 text-bad">{problem}</p>}
@@ -192,6 +192,25 @@ function InputForm(props: Props) {
           <Action tone="primary" call={() => props.call(answerTo(props.pending.call, read() ?? {}) as Part)} disabled={busy} onClick={() => { const value = read(); if (value) void send(value); }}>Answer</Action>
         )}
       />
+    </>
+  );
+}
+
+/** A list of which one is chosen, at once. */
+function ChoiceForm(props: Props) {
+  const { busy, send } = useAnswer(props);
+  const options = choicesOf(props.pending.call);
+  if (options.length === 0) return <AnswerForm {...props} />;
+  return (
+    <>
+      <Heading title="Choose one">{props.pending.event.author} continues with your choice.</Heading>
+      <div className="flex flex-wrap gap-2">
+        {options.map((option, i) => {
+          const response = { result: option };
+          const name = typeof option === 'string' ? option : JSON.stringify(option);
+          return <Action key={i} call={() => props.call(answerTo(props.pending.call, response) as Part)} disabled={busy} onClick={() => void send(response)} className="h-auto min-h-7 py-0.5 text-left whitespace-normal">{name}</Action>;
+        })}
+      </div>
     </>
   );
 }

@@ -1,11 +1,11 @@
-import { useState, type ReactNode } from 'react';
+import { useState, type MouseEvent, type ReactNode } from 'react';
 
 import { calls } from '../api/calls';
 import { partsOf, type Event, type Json, type JsonObject, type Key, type Part } from '../api/types';
 import type { Branches } from '../log/branches';
 import { labelsText, metadataKey, metadataOf } from '../log/labels';
-import { isRequest, type Pending } from '../log/pending';
-import { summary, textOf, type Row } from '../log/rows';
+import { answered, isAsking, isRequest, type Pending } from '../log/pending';
+import { isLocal, summary, textOf, type Row } from '../log/rows';
 import { seconds } from '../log/timeline';
 import { navigate, setQuery, to } from '../router';
 import { download } from '../screens/sessions';
@@ -62,14 +62,22 @@ interface FrameProps {
   actions?: ReactNode;
 }
 
-/** A line of the ledger: its number in the margin, who, what, and when. */
+/** What has a click of its own. */
+const inert = 'a, button, input, textarea, select, label, summary, audio, video, [data-pending]';
+
+/** A line of the ledger: its number in the margin, who, what, and when. All of it is one target; the number is the one for keyboards. */
 function Frame({ number, author, same, children, tone, label, note, selected, onSelect, actions }: FrameProps) {
+  const click = (e: MouseEvent) => {
+    const selecting = window.getSelection()?.isCollapsed === false;
+    if (!selecting && !(e.target as Element).closest(inert)) onSelect?.();
+  };
   return (
     <article
+      onClick={onSelect && click}
       aria-label={label}
       aria-current={selected || undefined}
       data-tone={tone}
-      className={`group relative grid grid-cols-[40px_minmax(0,1fr)] aria-[current]:bg-tint md:grid-cols-[60px_minmax(0,1fr)] ${tone === 'user' ? 'bg-sheet' : ''}`}
+      className={`group relative grid grid-cols-[40px_minmax(0,1fr)] aria-[current]:bg-tint md:grid-cols-[60px_minmax(0,1fr)] ${onSelect ? 'cursor-pointer not-aria-[current]:hover:bg-sunk/60' : ''} ${tone === 'user' ? 'bg-sheet' : ''}`}
     >
       <button
         type="button"
@@ -111,25 +119,25 @@ function EventRow(props: LogProps & { row: Row & { kind: 'event' } }) {
     <>
       {row.first && row.index > 0 && <div className="ml-[40px] h-4 border-l border-l-rule md:ml-[60px]" aria-hidden="true" />}
       <Frame
-        number={row.index + 1}
+        number={row.queued ? '' : row.index + 1}
         author={event.author}
         tone={event.errorCode && !aborted ? 'bad' : event.author === 'user' ? 'user' : 'agent'}
         label={`${event.author} ${summary(event)}`}
         same={row.sameAuthor}
-        note={row.first ? clock(event.timestamp) : `+${row.offset < 0.001 ? '0 ms' : seconds(row.offset)}`}
+        note={row.queued ? <Status value="queued" /> : row.first ? clock(event.timestamp) : `+${row.offset < 0.001 ? '0 ms' : seconds(row.offset)}`}
         selected={selected === event.id}
-        onSelect={() => inspect(event)}
-        actions={
+        {...(row.queued ? {} : { onSelect: () => inspect(event) })}
+        actions={row.queued ? undefined : (
           <>
-            {isMessage && !event.id.startsWith('local-') && (
+            {isMessage && !isLocal(event) && (
               <>
                 {textOf(event) && <Button tone="quiet" icon="edit" bare title="Edit and send again (e)" disabled={busy} onClick={() => setEditing(event.id)}>Edit and send again</Button>}
                 <Action tone="quiet" icon="retry" bare title="Send it again, in a new branch" call={() => model.againCalls(event.invocationId, partsOf(event))} disabled={busy} onClick={() => again(event, partsOf(event))}>Retry</Action>
               </>
             )}
-            {!event.id.startsWith('local-') && <Action tone="quiet" icon="fork" bare title="Fork from here (f)" call={calls.fork(model.key, event.id)} onClick={() => fork(event)}>Fork from here</Action>}
+            {!isLocal(event) && <Action tone="quiet" icon="fork" bare title="Fork from here (f)" call={calls.fork(model.key, event.id)} onClick={() => fork(event)}>Fork from here</Action>}
           </>
-        }
+        )}
       >
         {editing === event.id ? (
           <EditMessage event={event} model={model} close={() => setEditing(undefined)} send={(parts) => (setEditing(undefined), again(event, parts))} />
@@ -141,6 +149,7 @@ function EventRow(props: LogProps & { row: Row & { kind: 'event' } }) {
             <RequestCard pending={one} answer={answer} call={(part) => model.startCall([part])} />
           </div>
         ))}
+        {row.queued && <Action tone="quiet" icon="close" call={calls.cancelRun(model.key, event.invocationId)} onClick={() => void model.withdraw(event.invocationId)} className="-ml-2.5">Withdraw</Action>}
         {last && run && (run.status === 'failed' || run.status === 'cancelled') && (
           <p className={`mt-1 flex flex-wrap items-center gap-2 text-sm ${run.status === 'failed' ? 'text-bad' : 'text-faint'}`}>
             <Status value={run.status} />
@@ -216,7 +225,7 @@ function Parts({ event, id, hide }: { event: Event; id: Key; hide: string[] }) {
   return (
     <>
       {parts.map((part, i) => (
-        <PartView key={i} part={part} author={event.author} hide={hide} />
+        <PartView key={i} part={part} event={event} hide={hide} />
       ))}
       {event.interrupted && <p className="label" data-interrupted>interrupted</p>}
       {event.errorCode && (
@@ -237,13 +246,14 @@ function Note({ children }: { children: ReactNode }) {
   return <p className="truncate font-mono text-2xs leading-5 text-faint">{children}</p>;
 }
 
-function PartView({ part, author, hide }: { part: Part; author: string; hide: string[] }) {
+function PartView({ part, event, hide }: { part: Part; event: Event; hide: string[] }) {
+  const { author } = event;
   if (part.thought) return <Thought text={part.text ?? ''} />;
   if (part.text !== undefined) return author === 'user' ? <p className="text-base whitespace-pre-wrap [overflow-wrap:anywhere]">{part.text}</p> : <Markdown text={part.text} />;
   if (part.functionCall) {
     const { id, name, args } = part.functionCall;
     if (id && hide.includes(id)) return null;
-    if (isRequest(name)) return <Note>asked for {name!.endsWith('credential') ? 'a login' : name!.endsWith('confirmation') ? 'a confirmation' : 'an answer'}</Note>;
+    if (isRequest(name)) return <Note>asked for {name!.endsWith('credential') ? 'a login' : name!.endsWith('confirmation') ? 'a confirmation' : name!.endsWith('choice') ? 'a choice' : 'an answer'}</Note>;
     return (
       <p className="truncate font-mono text-xs leading-5" data-call={name}>
         <span className="text-busy">→ </span><b className="font-semibold">{name}</b><span className="text-soft">({argsText(args)})</span>
@@ -252,6 +262,9 @@ function PartView({ part, author, hide }: { part: Part; author: string; hide: st
   }
   if (part.functionResponse) {
     const { name, response } = part.functionResponse;
+    if (author === 'user' && isRequest(name)) return <p data-answered={name}>{answered(part.functionResponse)}</p>;
+    const asking = isAsking(event, part.functionResponse);
+    if (asking) return <Note><span className="text-wait">… </span><b className="font-semibold">{name}</b> waits for a {asking}</Note>;
     const bad = response?.['status'] === 'error' || response?.['error'] !== undefined;
     return (
       <p className="line-clamp-3 font-mono text-xs leading-5 [overflow-wrap:anywhere]" data-response={name}>

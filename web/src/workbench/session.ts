@@ -5,7 +5,7 @@ import { ask, ConnectionError, parley } from '../api/client';
 import { connection } from '../api/connection';
 import type { Event, JsonObject, Key, Part, Run, Session } from '../api/types';
 import { apply, deltaOf } from '../log/history';
-import { addPiece, type Live } from '../log/rows';
+import { addPiece, isLocal, queuedFrom, type Live } from '../log/rows';
 import { nodeOf, scopeOf } from '../log/workflow';
 
 export interface Snapshot {
@@ -29,6 +29,8 @@ export interface Snapshot {
   rejoined?: { run: string; why: 'open' | 'reconnect'; at: number };
   /** Why the last action was refused. */
   refused?: string;
+  /** How many messages were sent from here. */
+  sent: number;
   /** The server does not answer; the run continues. */
   broken: boolean;
 }
@@ -46,7 +48,7 @@ export class SessionModel {
   private listeners = new Set<() => void>();
   private closed = new AbortController();
   private following: string | undefined;
-  private snapshot: Snapshot = { phase: 'loading', state: {}, updated: 0, events: [], live: [], attempts: {}, runs: [], family: [], broken: false };
+  private snapshot: Snapshot = { phase: 'loading', state: {}, updated: 0, events: [], live: [], attempts: {}, runs: [], family: [], broken: false, sent: 0 };
 
   constructor(readonly key: Key) {}
 
@@ -55,7 +57,8 @@ export class SessionModel {
     this.closed = new AbortController();
     void this.load('open');
     const unsubscribe = connection.subscribe(() => {
-      this.set({ broken: connection.isLost() });
+      // What could not be done because the server was away is out of date when it is back.
+      this.set({ broken: connection.isLost(), ...(connection.isLost() ? {} : { refused: undefined }) });
       if (!connection.isLost() && !this.following) void this.load('reconnect');
     });
     const onFocus = () => {
@@ -90,7 +93,7 @@ export class SessionModel {
       const runs = await ask<Run[]>(calls.runs(this.key), signal);
       const session = await ask<Session>(calls.session(this.key), signal);
       this.set({
-        phase: 'ready', error: undefined, events: session.events as Event[], state: session.state as JsonObject,
+        phase: 'ready', error: undefined, events: this.withQueued(session.events as Event[], runs), state: session.state as JsonObject,
         updated: session.lastUpdateTime, runs, origin: session.forkedFrom, broken: false, ...(this.following ? {} : { live: [], active: undefined }),
       });
       void this.loadFamily(session);
@@ -105,6 +108,13 @@ export class SessionModel {
       else this.set({ phase: 'failed', error: error as Error });
     }
   };
+
+  /** The events that the server has, and the messages that wait for their run to begin. */
+  private withQueued(events: Event[], runs: Run[]): Event[] {
+    const open = new Set(runs.filter((run) => !over(run)).map((run) => run.id));
+    for (const event of events) open.delete(event.invocationId);
+    return [...events, ...this.snapshot.events.filter((e) => isLocal(e) && open.has(e.invocationId))];
+  }
 
   private async loadFamily(session: Session) {
     try {
@@ -148,8 +158,9 @@ export class SessionModel {
       return;
     }
     if (this.snapshot.events.some((e) => e.id === event.id)) return;
+    const { events } = this.snapshot;
     this.set({
-      events: [...this.snapshot.events, event],
+      events: events.toSpliced(queuedFrom(events, event.invocationId), 0, event),
       live: this.snapshot.live.filter((l) => l.author !== event.author),
       state: apply(this.snapshot.state, deltaOf(event)),
       ...this.begun(),
@@ -173,7 +184,7 @@ export class SessionModel {
         id: `local-${run.id}`, invocationId: run.id, author: 'user', timestamp: run.createTime,
         content: { role: 'user', parts: parts as never }, actions: { stateDelta: {}, artifactDelta: {}, requestedAuthConfigs: {} },
       };
-      this.set({ events: [...this.snapshot.events, said], runs: [run, ...this.snapshot.runs] });
+      this.set({ events: [...this.snapshot.events, said], runs: [run, ...this.snapshot.runs], sent: this.snapshot.sent + 1 });
       if (!this.following) void this.follow(run);
       return true;
     } catch (error) {
@@ -194,6 +205,12 @@ export class SessionModel {
   };
 
   stop = () => this.snapshot.active && this.act<Run>(calls.cancelRun(this.key, this.snapshot.active.id));
+
+  /** Ends a run that has not begun, and takes its message back. */
+  withdraw = async (run: string) => {
+    const ended = await this.act<Run>(calls.cancelRun(this.key, run));
+    if (ended) this.set({ events: this.snapshot.events.filter((e) => !isLocal(e) || e.invocationId !== run), runs: this.snapshot.runs.map((r) => (r.id === run ? ended : r)) });
+  };
 
   patch = async (delta: JsonObject) => {
     const done = await this.act<Session>(calls.patchState(this.key, delta));

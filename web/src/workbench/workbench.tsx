@@ -53,7 +53,7 @@ function Ready({ model, snapshot }: { model: SessionModel; snapshot: Snapshot })
   const [pane, setPane] = useState<Pane>('chat');
   const [editing, setEditing] = useState<string>();
   const { events, live, runs, active } = snapshot;
-  const rows = useMemo(() => rowsOf(events, live), [events, live]);
+  const rows = useMemo(() => rowsOf(events, live, active?.id), [events, live, active?.id]);
   const pending = useMemo(() => pendingOf(events), [events]);
   const branches = useMemo(() => branchesOf(key.session, events, snapshot.family), [key.session, events, snapshot.family]);
   const selectedId = query.get('event');

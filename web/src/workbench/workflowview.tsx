@@ -66,5 +66,6 @@ const activeIn = (flow: Flow): string[] => flow.nodes.flatMap((n) => [...(n.stat
 function question({ kind, call }: Pending): string {
   if (kind === 'input') return `asks: ${inputRequest(call).message || 'an answer is needed'}`;
   if (kind === 'confirmation') return `asks: ${confirmation(call).hint || `May ${confirmation(call).tool || 'this call'} be made?`}`;
+  if (kind === 'choice') return 'asks for a choice.';
   return kind === 'credential' ? 'needs a login.' : `waits for the response of ${call.name}.`;
 }
