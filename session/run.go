@@ -118,6 +118,9 @@ type Run struct {
 	ResumedBy string
 	Failure   *Failure
 	Usage     event.Usage
+	// Worker is the Options.Address of the process that works on the run; empty if
+	// there is none, or if it has no address. It is not for clients.
+	Worker string
 	// Request is the result of NewRun.Request; nil when it is no longer needed.
 	Request []byte
 	Created time.Time
@@ -188,8 +191,13 @@ type Settled struct {
 
 // Options of a store that several processes may share.
 type Options struct {
-	// Owner is a unique name of the process among those that use the store.
+	// Owner is a unique name of the process among those that use the store, without
+	// line breaks.
 	Owner string
+	// Address is how the other processes reach this one; empty if they do not. It is
+	// stored with the leases, and is the Worker of their runs. A store does not
+	// interpret it. It may contain a secret of the processes that share the store.
+	Address string
 	// Lease is how long an owner keeps a run without renewing the lease. A lease
 	// that is negative, or longer than MaxLease, expires immediately.
 	Lease time.Duration

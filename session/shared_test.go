@@ -48,8 +48,9 @@ type database struct {
 func (p *process) expired() bool { return p.options.Lease < 0 || p.options.Lease > session.MaxLease }
 
 type lease struct {
-	owner string
-	over  bool
+	owner   string
+	address string
+	over    bool
 }
 
 func newDatabase() *database {
@@ -69,7 +70,7 @@ type process struct {
 // given books a run that this process has been given. The lock must be held.
 func (p *process) given(begun *session.Begun) *session.Begun {
 	if begun.Session != nil {
-		p.db.owners[begun.Run.Epoch] = &lease{p.options.Owner, p.expired()}
+		p.db.owners[begun.Run.Epoch] = &lease{p.options.Owner, p.options.Address, p.expired()}
 	}
 	begun.Run.Request = p.db.requests[begun.Run.ID]
 	return begun
@@ -150,10 +151,20 @@ func (p *process) HandOver(ctx context.Context, key session.Key, epoch int64) er
 	p.db.mu.Lock()
 	defer p.db.mu.Unlock()
 	if l := p.db.owners[epoch]; l != nil {
-		l.over, l.owner = true, ""
+		l.over, l.owner, l.address = true, "", ""
 	}
 	p.tell(key)
 	return p.Store.HandOver(ctx, key, epoch)
+}
+
+func (p *process) Run(ctx context.Context, key session.Key, id string) (*session.Run, error) {
+	p.db.mu.Lock()
+	defer p.db.mu.Unlock()
+	run, err := p.Store.Run(ctx, key, id)
+	if err == nil && run.Status == session.Running {
+		run.Worker = p.db.owners[run.Epoch].address
+	}
+	return run, err
 }
 
 // tell tells the others of a change. The lock must be held.

@@ -32,8 +32,8 @@ import (
 // backend is a session.Backend in a Postgres database.
 type backend struct {
 	pool     *pgxpool.Pool
-	owner    string
-	lease    int64 // microseconds
+	owner    string // its name and, after a line break, its address
+	lease    int64  // microseconds
 	patience time.Duration
 	log      *slog.Logger
 	channel  string // of notifications
@@ -85,7 +85,7 @@ func open(ctx context.Context, url string, o session.Options) (*backend, error) 
 		return nil, fmt.Errorf("opening the database: %w", err)
 	}
 	s := &backend{
-		pool: pool, owner: o.Owner, lease: micros(o.Lease), patience: patience, log: o.Log, added: make(chan struct{}, 1),
+		pool: pool, owner: strings.TrimSuffix(o.Owner+"\n"+o.Address, "\n"), lease: micros(o.Lease), patience: patience, log: o.Log, added: make(chan struct{}, 1),
 		sender: base64.RawURLEncoding.EncodeToString(binary.BigEndian.AppendUint64(nil, rand.Uint64())), //nolint:gosec // no secret
 	}
 	s.life, s.end = context.WithCancel(context.WithoutCancel(ctx))

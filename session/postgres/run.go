@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	runColumns = `r.number, r.id, r.status, r.stop, r.epoch, r.attempt, r.first, r.last, r.resumes, r.resumed_by, r.failure, r.usage, r.request, r.created, r.ended`
+	runColumns = `r.number, r.id, r.status, r.stop, r.epoch, r.attempt, r.first, r.last, r.resumes, r.resumed_by, r.failure, r.usage, r.request, r.created, r.ended, r.owner`
 
 	// No row means that there is no session, and a row without a number that there
 	// is no run.
@@ -56,7 +56,7 @@ const (
 type runRow struct {
 	number, epoch, first, last *int64
 	id, status, stop           *string
-	resumes, resumedBy         *string
+	resumes, resumedBy, owner  *string
 	attempt                    *int
 	failure, usage, request    []byte
 	created, ended             *time.Time
@@ -65,7 +65,7 @@ type runRow struct {
 func (r *runRow) targets() []any {
 	return []any{
 		&r.number, &r.id, &r.status, &r.stop, &r.epoch, &r.attempt, &r.first, &r.last, &r.resumes, &r.resumedBy,
-		&r.failure, &r.usage, &r.request, &r.created, &r.ended,
+		&r.failure, &r.usage, &r.request, &r.created, &r.ended, &r.owner,
 	}
 }
 
@@ -76,6 +76,7 @@ func (r *runRow) run(key session.Key) (*session.Run, error) {
 		Epoch: *r.epoch, Attempt: *r.attempt, First: *r.first, Last: *r.last, Resumes: *r.resumes, ResumedBy: *r.resumedBy,
 		Request: r.request, Created: *r.created,
 	}
+	_, run.Worker, _ = strings.Cut(*r.owner, "\n")
 	if r.ended != nil {
 		run.Ended = *r.ended
 	}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	lib "modernc.org/sqlite/lib"
 
@@ -13,21 +14,23 @@ import (
 	"github.com/parley-run/parley/session"
 )
 
-const runColumns = "number, id, status, stop, epoch, attempt, first, last, resumes, resumed_by, failure, usage, request, created, ended"
+const runColumns = "number, id, status, stop, epoch, attempt, first, last, resumes, resumed_by, failure, usage, request, created, ended, coalesce(runs.owner, '')"
 
 // scanRun scans the columns of a run, and those that follow them.
 func scanRun(key session.Key, scan func(...any) error, more ...any) (*session.Run, error) {
 	r := &session.Run{Key: key}
 	var failure, usage []byte
 	var created, ended int64
+	var owner string
 	err := scan(append([]any{
 		&r.Number, &r.ID, &r.Status, &r.Stop, &r.Epoch, &r.Attempt, &r.First, &r.Last, &r.Resumes, &r.ResumedBy,
-		&failure, &usage, &r.Request, &created, &ended,
+		&failure, &usage, &r.Request, &created, &ended, &owner,
 	}, more...)...)
 	if err != nil {
 		return nil, err
 	}
 	r.Created, r.Ended = moment(created), moment(ended)
+	_, r.Worker, _ = strings.Cut(owner, "\n")
 	if failure != nil {
 		if err := json.Unmarshal(failure, &r.Failure); err != nil {
 			return nil, fmt.Errorf("failure of the run %s: %w", r.ID, err)

@@ -16,6 +16,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 	"sync"
 	"time"
 
@@ -30,7 +31,7 @@ type backend struct {
 	readers chan *conn // the idle ones
 	total   int        // number of them all
 	opened  int64      // data version of the writer's connection; see Watch
-	owner   string
+	owner   string     // its name and, after a line break, its address
 	lease   time.Duration
 
 	health *session.Health // whether it can be written to
@@ -74,7 +75,7 @@ func open(ctx context.Context, path string, o session.Options) (_ *backend, err 
 	}
 	s := &backend{
 		db: db, readers: make(chan *conn, maxReaders), closed: make(chan struct{}),
-		owner: o.Owner, lease: o.Lease, added: make(chan struct{}, 1),
+		owner: strings.TrimSuffix(o.Owner+"\n"+o.Address, "\n"), lease: o.Lease, added: make(chan struct{}, 1),
 	}
 	w, err := connect(ctx, db, writerPragma)
 	if err != nil {

@@ -66,6 +66,7 @@ var sharedRunTests = []sharedTest{
 	{"Owners/LeaseOver", ownersLeaseOver},
 	{"Owners/RenewRevives", ownersRenewRevives},
 	{"Owners/HandOver", ownersHandOver},
+	{"Owners/Address", ownersAddress},
 	{"Owners/Deaths", ownersDeaths},
 	{"Owners/Line", ownersLine},
 	{"Owners/Stop", ownersStop},
@@ -93,7 +94,13 @@ type place struct {
 // as opens the place for one of the processes that share it.
 func (p *place) as(owner string, lease time.Duration) *kit {
 	p.Helper()
-	return &kit{T: p.T, store: taker{p.open(session.Options{Owner: owner, Lease: lease, Log: slog.New(slog.DiscardHandler)})}}
+	return p.with(session.Options{Owner: owner, Lease: lease})
+}
+
+func (p *place) with(o session.Options) *kit {
+	p.Helper()
+	o.Log = slog.New(slog.DiscardHandler)
+	return &kit{T: p.T, store: taker{p.open(o)}}
 }
 
 // two processes whose leases do not end during a test.

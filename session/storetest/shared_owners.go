@@ -153,6 +153,47 @@ func ownersHandOver(p *place) {
 	a.nothing(key("s"), "when another process has it")
 }
 
+// All processes learn how to reach the one that works on a run, for as long as it
+// does.
+func ownersAddress(p *place) {
+	a := p.with(session.Options{Owner: "a", Lease: time.Hour, Address: "http://a.example:8080#x y"})
+	b := p.with(session.Options{Owner: "b", Lease: time.Hour, Address: "b"})
+	c := p.as("c", time.Hour)
+	works := func(id, want string) {
+		p.Helper()
+		for _, k := range []*kit{a, b, c} {
+			row, err := k.store.Run(p.Context(), key("s"), id)
+			if err != nil {
+				p.Fatal(err)
+			}
+			if row.Worker != want {
+				p.Errorf("%q works on %s, want %q", row.Worker, id, want)
+			}
+		}
+	}
+	a.create(key("s"), nil)
+	epoch := a.start("run", key("s"))
+	b.enqueue("line", key("s"))
+	works("run", "http://a.example:8080#x y")
+	works("line", "")
+	a.holds(session.Held{Key: key("s"), Run: "run", Epoch: epoch})
+	a.handOver(key("s"), epoch)
+	works("run", "")
+	epoch = b.claims(key("s"), "run")
+	works("run", "b")
+	b.holds(session.Held{Key: key("s"), Run: "run", Epoch: epoch})
+	b.complete(key("s"), epoch)
+	works("run", "")
+	c.complete(key("s"), c.claims(key("s"), "line"))
+	works("line", "")
+
+	// A message that comes with its run takes another way in some stores.
+	req := asked("with-message", key("s"))
+	req.Message = say("m")
+	a.begin(req)
+	works("with-message", "http://a.example:8080#x y")
+}
+
 // A run knows how many processes have died while they worked on it. One that
 // handed it over, one that was only slow, and the one that takes its own run
 // again have not died.
