@@ -97,15 +97,21 @@ func TestBrokenApplications(t *testing.T) {
 }
 
 // Errors at run time are logged with the author's file and line.
-func TestStackTraces(t *testing.T) {
+func TestStackTraces(t *testing.T) { onEngines(t, testStackTraces) }
+
+func testStackTraces(t *testing.T, on func(*Options)) {
+	t.Helper()
 	dir := write(t, map[string]string{
 		"index.ts": "import { fail } from './lib.js';\n" + source(`fail(); return 1`),
 		"lib.ts":   "interface Unused {\n  a: string;\n}\n\nexport function fail(): never {\n  throw new TypeError('in lib');\n}\n",
 	})
 	var log bytes.Buffer
-	apps := loadApps(t, dir, func(o *Options) { o.Log = slog.New(slog.NewTextHandler(&log, nil)) })
+	apps := loadApps(t, dir, on, func(o *Options) { o.Log = slog.New(slog.NewTextHandler(&log, nil)) })
 	if got := result(t, rootOf(t, apps, "app"), "fine"); !strings.Contains(got, "Error in tool 'fine': in lib") {
 		t.Errorf("the model is told %s", got)
+	}
+	if n := strings.Count(log.String(), "TypeError: in lib"); n != 1 {
+		t.Errorf("the log has the message %d times: %s", n, &log)
 	}
 	if !strings.Contains(log.String(), "lib.ts:6:") || !strings.Contains(log.String(), "index.ts:3:") {
 		t.Errorf("the log has no places: %s", &log)

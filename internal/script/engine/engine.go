@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -137,7 +138,7 @@ type reply struct {
 type Error struct {
 	Name    string `json:"name"`
 	Message string `json:"message"`
-	Stack   string `json:"stack"`
+	Stack   string `json:"stack"` // the calls, without the name and the message
 	// Tool is the name of a tool that was called with invalid arguments; empty
 	// for other errors.
 	Tool string `json:"tool"`
@@ -158,8 +159,16 @@ func ParseError(doc []byte) error {
 	if json.Unmarshal(doc, e) != nil || e.Message == "" {
 		return errSilent
 	}
+	if at := callLine.FindStringIndex(e.Stack); at != nil {
+		e.Stack = e.Stack[at[0]:]
+	} else if strings.Contains(e.Stack, e.Message) {
+		e.Stack = ""
+	}
 	return e
 }
+
+// callLine matches the first line of a stack trace that is a call.
+var callLine = regexp.MustCompile(`(?m)^\s+at `)
 
 // New makes an engine without code, on a thread of its own.
 func New(start Start, limits Limits, log *slog.Logger, host Host) (*Engine, error) {

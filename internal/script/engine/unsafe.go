@@ -172,6 +172,7 @@ func newVM(limit int64) (*quickjs.VM, *vmHeap, error) {
 	lib.XJS_FreeContext(tls, *f.context)
 	lib.XJS_FreeRuntime(tls, *f.runtime)
 	*f.runtime, *f.context = runtime, context
+	hookStacks(runtime)
 	return vm, h, nil
 }
 
@@ -222,4 +223,76 @@ func rejected(tls *libc.TLS, ctx uintptr, promise, reason lib.TJSValue, handled 
 		lib.XFreeValue(tls, ctx, lib.XJS_GetException(tls, ctx))
 		lib.XJS_SetUncatchableException(tls, ctx, 0) // the next check interrupts again
 	}
+}
+
+// QuickJS stores the calls that lead to an error as the property "stack", without
+// the first line that Node.js has, and offers no hook for it. Errors therefore are
+// objects with a method of their own to define properties, which makes an accessor
+// of "stack". It asks js/prelude/polyfill.js for the text when the code reads it,
+// as the name and the message are then, so that an error that is not shown costs
+// little.
+
+// These are the flags of the property that QuickJS stores, and of the accessor.
+const (
+	hasFlags      = lib.MJS_PROP_CONFIGURABLE | lib.MJS_PROP_HAS_CONFIGURABLE | lib.MJS_PROP_HAS_ENUMERABLE
+	storedFlags   = hasFlags | lib.MJS_PROP_WRITABLE | lib.MJS_PROP_HAS_WRITABLE | lib.MJS_PROP_HAS_VALUE
+	accessorFlags = hasFlags | lib.MJS_PROP_HAS_GET | lib.MJS_PROP_HAS_SET
+)
+
+var (
+	defineErrorHook = defineErrorProperty
+	stackHook       = errorStack
+	stackName       = [...]byte{'_', '_', 's', 't', 'a', 'c', 'k', 0}
+	errorMethods    = lib.TJSClassExoticMethods{Fdefine_own_property: *(*uintptr)(unsafe.Pointer(&defineErrorHook))} //nolint:gosec // a variable of the package stays where it is
+)
+
+// hookStacks makes accessors of the stacks of errors in a runtime.
+func hookStacks(runtime uintptr) {
+	classes := (*lib.TJSRuntime)(unsafe.Add(nil, runtime)).Fclass_array
+	class := (*lib.TJSClass)(unsafe.Add(nil, classes+lib.EJS_CLASS_ERROR*unsafe.Sizeof(lib.TJSClass{})))
+	class.Fexotic = uintptr(unsafe.Pointer(&errorMethods)) //nolint:gosec // as above
+}
+
+// defineErrorProperty is called when an error gets a property that it does not have.
+// QuickJS defines "stack" before any code sees the error.
+func defineErrorProperty(tls *libc.TLS, ctx uintptr, object lib.TJSValue, name lib.TJSAtom, value, getter, setter lib.TJSValue, flags int32) int32 {
+	if name == lib.EJS_ATOM_stack && flags == storedFlags {
+		const size = int(unsafe.Sizeof(value))
+		data := tls.Alloc(size)
+		defer tls.Free(size)
+		*(*lib.TJSValue)(unsafe.Add(nil, data)) = value
+		accessor := lib.XJS_NewCFunctionData(tls, ctx, *(*uintptr)(unsafe.Pointer(&stackHook)), 0, 0, 1, data) //nolint:gosec // as above
+		// If there is no memory for it, the code gets what is stored.
+		if lib.XJS_IsFunction(tls, ctx, accessor) != 0 {
+			defer lib.XFreeValue(tls, ctx, accessor)
+			getter, setter, flags = accessor, accessor, accessorFlags
+		}
+	}
+	return lib.XJS_DefineProperty(tls, ctx, object, name, value, getter, setter, flags|lib.MJS_PROP_NO_EXOTIC)
+}
+
+// errorStack is the accessor of the stack of an error; data has what QuickJS has
+// stored. With an argument it replaces itself by that.
+func errorStack(tls *libc.TLS, ctx uintptr, this lib.TJSValue, argc int32, argv uintptr, _ int32, data uintptr) lib.TJSValue {
+	raw := *(*lib.TJSValue)(unsafe.Add(nil, data))
+	if argc > 0 {
+		value := lib.XDupValue(tls, ctx, *(*lib.TJSValue)(unsafe.Add(nil, argv)))
+		if lib.XJS_DefinePropertyValue(tls, ctx, this, lib.EJS_ATOM_stack, value, lib.MJS_PROP_CONFIGURABLE|lib.MJS_PROP_WRITABLE|lib.MJS_PROP_THROW) < 0 {
+			return lib.XJS_Throw(tls, ctx, lib.XJS_GetException(tls, ctx))
+		}
+		return lib.XDupValue(tls, ctx, raw) // which is ignored
+	}
+	global := lib.XJS_GetGlobalObject(tls, ctx)
+	defer lib.XFreeValue(tls, ctx, global)
+	text := lib.XJS_GetPropertyStr(tls, ctx, global, uintptr(unsafe.Pointer(&stackName))) //nolint:gosec // as above
+	defer lib.XFreeValue(tls, ctx, text)
+	if lib.XJS_IsFunction(tls, ctx, text) == 0 { // the library is not loaded
+		return lib.XDupValue(tls, ctx, raw)
+	}
+	const size = unsafe.Sizeof(this)
+	args := tls.Alloc(int(2 * size))
+	defer tls.Free(int(2 * size))
+	*(*lib.TJSValue)(unsafe.Add(nil, args)) = this
+	*(*lib.TJSValue)(unsafe.Add(nil, args+size)) = raw
+	return lib.XJS_Call(tls, ctx, text, global, 2, args)
 }

@@ -1,5 +1,6 @@
 import { host } from "./host.js";
 import { format, inspect } from "./inspect.js";
+import { callsHere } from "./polyfill.js";
 
 /** Writes a text to the application's log. */
 export const write = (level, text) => void host("console", { level, text });
@@ -41,8 +42,7 @@ export function makeConsole(out = write) {
     debug: (...args) => print("debug", args),
     warn: (...args) => print("warn", args),
     error: (...args) => print("error", args),
-    trace: (...args) =>
-      print("error", [`Trace: ${format(...args)}\n${new Error().stack.trimEnd().split("\n").slice(1).join("\n")}`]),
+    trace: (...args) => print("error", [[`Trace: ${format(...args)}`, ...callsHere()].join("\n")]),
     assert(condition, ...args) {
       if (condition) return;
       if (typeof args[0] === "string") args[0] = `Assertion failed: ${args[0]}`;

@@ -8,16 +8,3 @@ export const inspect = (value, options) => extracted().inspect(value, options);
 
 export const format = (...args) =>
   args.length === 1 && typeof args[0] === "string" ? args[0] : extracted().format(...args);
-
-// The engine's stacks have no first line with the message, as V8's have.
-Object.defineProperty(Error.prototype, custom, {
-  value() {
-    const { stack, message, name } = this;
-    if (typeof stack !== "string" || !/^ +at /.test(stack)) return this;
-    const value = `${message ? `${name}: ${message}` : name}\n${stack.trimEnd()}`;
-    Reflect.defineProperty(this, "stack", { value, writable: true, configurable: true });
-    return this;
-  },
-  writable: true,
-  configurable: true,
-});

@@ -36,14 +36,56 @@ function callSite(line) {
   };
 }
 
-// The engine's stacks have no first line with the message, and here there is
-// no frame to leave out but this function's own. Error.prepareStackTrace has an
-// effect here only, where libraries use it to learn who called them.
-define(Error, "captureStackTrace", function captureStackTrace(object) {
-  const lines = new Error().stack.split("\n").slice(1);
+const titleOf = Error.prototype.toString;
+
+/**
+ * The stack of an error, made of the calls that the engine has noted: the text that
+ * V8 has, or what Error.prepareStackTrace makes of it. It is made when it is read for
+ * the first time, and stays.
+ */
+function stackOf(error, calls) {
+  const keep = (value) =>
+    Object.hasOwn(error, "stack") && Reflect.defineProperty(error, "stack", { value, writable: true, configurable: true });
+  const lines = calls?.split("\n").filter(Boolean) ?? []; // null without memory
+  let stack = [titleOf.call(error), ...lines].join("\n");
   const prepare = Error.prepareStackTrace;
-  const stack = typeof prepare === "function" ? prepare.call(Error, object, lines.filter(Boolean).map(callSite)) : lines.join("\n");
-  Object.defineProperty(object, "stack", { value: stack, writable: true, configurable: true });
+  if (typeof prepare === "function") {
+    keep(stack); // the function may read it
+    stack = prepare.call(Error, error, lines.map(callSite));
+  }
+  keep(stack);
+  return stack;
+}
+
+// Go calls it when the stack of an error is read in QuickJS.
+define(globalThis, "__stack", stackOf);
+
+/** The lines of the calls that lead to the caller of the function that calls this one. */
+export function callsHere() {
+  const { prepareStackTrace } = Error;
+  Error.prepareStackTrace = undefined;
+  const lines = new Error().stack.split("\n").slice(3);
+  Error.prepareStackTrace = prepareStackTrace;
+  return lines;
+}
+
+// The engine notes no more of functions than their names.
+define(Error, "captureStackTrace", function captureStackTrace(object, before) {
+  let lines = callsHere();
+  if (typeof before === "function" && before.name) {
+    const at = lines.findIndex((line) => line.startsWith(`    at ${before.name} (`));
+    lines = lines.slice(at + 1);
+  }
+  const calls = lines.join("\n");
+  Object.defineProperty(object, "stack", {
+    get() {
+      return stackOf(this, calls);
+    },
+    set(value) {
+      Object.defineProperty(this, "stack", { value, writable: true, configurable: true });
+    },
+    configurable: true,
+  });
 });
 define(Error, "stackTraceLimit", 10);
 
