@@ -30,13 +30,15 @@ func testHostileCode(t *testing.T, on func(*Options)) {
 			"loop":          "without yielding",
 			"loop_in_catch": "without yielding",
 			"keys":          "without yielding",
+			"passwords":     "without yielding",
 			"promises":      "without yielding",
 			"regexp":        "error",
 			"timers":        "started",
 		}},
 		{"does not answer", engine.Limits{Memory: generous.Memory, Turn: generous.Turn, Call: 3 * time.Second}, map[string]string{
-			"never":         "took too long",
-			"keys_together": "took too long",
+			"never":              "took too long",
+			"keys_together":      "took too long",
+			"passwords_together": "took too long",
 		}},
 		{"asks for too much", generous, map[string]string{
 			"string": "error",
@@ -44,6 +46,7 @@ func testHostileCode(t *testing.T, on func(*Options)) {
 			"buffer": "error",
 
 			"rounds":              "iterations",
+			"memory":              "memory limit exceeded",
 			"recursion":           "stack overflow",
 			"recursion_map":       "stack overflow",
 			"recursion_getter":    "stack overflow",

@@ -58,6 +58,7 @@ type Host struct {
 	unknown    unknownLocales
 	strayPause time.Duration
 	slots      slots
+	work       slots
 	zlib       zlibStreams
 	sockets    sockets
 	webSockets webSockets
@@ -79,7 +80,7 @@ func New(o Options) *Host {
 	}
 	return &Host{
 		Options: o, files: newFiles(o.Dir, o.Scratch), pages: pageClient(o.Reach), began: time.Now(), strayPause: maxStrayPause, slots: newSlots(allSlots),
-		sockets: sockets{idle: maxIdle},
+		work: newSlots(allWork), sockets: sockets{idle: maxIdle},
 	}
 }
 
@@ -115,7 +116,7 @@ func (h *Host) Engine() engine.Host {
 		"tmpdir":      engine.Answer(h.files.tmpdir),
 		"locale":      engine.Answer(h.locale),
 	}, Operations: map[string]engine.Operation{
-		"fetch": h.fetch, "page": h.page, "derive": keys.Later, "zlib": h.zlibStream,
+		"fetch": h.fetch, "page": h.page, "derive": h.derive, "zlib": h.zlibStream,
 		"socket": h.socket, "socket.send": h.send, "socket.secure": h.upgrade, "dns": h.lookup,
 		"websocket": h.webSocket, "websocket.send": h.webSocketSend,
 	}}

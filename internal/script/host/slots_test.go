@@ -80,3 +80,50 @@ func TestHangingFetches(t *testing.T) {
 		}
 	})
 }
+
+// TestManyKeys has one application ask for many keys on a machine that makes one at a
+// time. Another application waits for one of them only, and what waits can be stopped.
+func TestManyKeys(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		all := make(chan struct{}, 1)
+		one, two := New(Options{}), New(Options{})
+		one.work, two.work = newSlots(all), newSlots(all)
+		var made atomic.Int64
+		key := func(ctx context.Context, h *Host, done chan<- error) {
+			done <- h.derive(ctx, json.RawMessage(`{"op":"generate","kind":"ed25519"}`), func(any) error {
+				made.Add(1)
+				return nil
+			})
+		}
+		all <- struct{}{} // something else is busy
+		ctx, cancel := context.WithCancel(t.Context())
+		stopped, done, other := make(chan error, 100), make(chan error, 100), make(chan error, 1)
+		for range cap(done) {
+			go key(t.Context(), one, done)
+		}
+		synctest.Wait()
+		for range cap(stopped) {
+			go key(ctx, one, stopped)
+		}
+		go key(t.Context(), two, other)
+		synctest.Wait()
+		cancel()
+		for range cap(stopped) {
+			if err := <-stopped; !errors.Is(err, context.Canceled) {
+				t.Error(err)
+			}
+		}
+		<-all
+		if err := <-other; err != nil || made.Load() > 10 {
+			t.Errorf("%v, and there are %d keys", err, made.Load())
+		}
+		for range cap(done) {
+			if err := <-done; err != nil {
+				t.Error(err)
+			}
+		}
+		if len(all) > 0 || len(one.work.own) > 0 || len(two.work.own) > 0 {
+			t.Error("slots were not given back")
+		}
+	})
+}

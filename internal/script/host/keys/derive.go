@@ -1,7 +1,6 @@
 package keys
 
 import (
-	"context"
 	"crypto"
 	"crypto/ecdh"
 	"crypto/ecdsa"
@@ -10,8 +9,6 @@ import (
 	"crypto/pbkdf2"
 	"crypto/rand"
 	"crypto/rsa"
-	"encoding/json"
-	"runtime"
 
 	"golang.org/x/crypto/scrypt"
 )
@@ -45,29 +42,6 @@ type Work struct {
 
 	Private *Key `json:"private"` // agree
 	Public  *Key `json:"public"`
-}
-
-// busy limits the work that is done at a time for all applications, so that the
-// server has processors left.
-var busy = make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2))
-
-// Later does the work on behalf of a call that waits for it.
-func Later(ctx context.Context, params json.RawMessage, yield func(any) error) error {
-	var w Work
-	if err := json.Unmarshal(params, &w); err != nil {
-		return err
-	}
-	select {
-	case busy <- struct{}{}:
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-	out, err := Do(w)
-	<-busy
-	if err != nil {
-		return err
-	}
-	return yield(out)
 }
 
 // Do does the work.

@@ -2,7 +2,6 @@ package keys
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"testing"
 )
@@ -26,24 +25,6 @@ func TestBounds(t *testing.T) {
 		if out, err := Do(w); err == nil {
 			t.Errorf("%s: %v", name, out)
 		}
-	}
-}
-
-// A call that has ended does not wait for its turn.
-func TestLaterStops(t *testing.T) {
-	t.Parallel()
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	for range cap(busy) {
-		busy <- struct{}{}
-	}
-	defer func() {
-		for range cap(busy) {
-			<-busy
-		}
-	}()
-	if err := Later(ctx, json.RawMessage(`{"op":"generate","kind":"ed25519"}`), func(any) error { return nil }); err == nil {
-		t.Error("it did the work")
 	}
 }
 

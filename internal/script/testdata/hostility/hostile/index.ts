@@ -1,5 +1,5 @@
 import { FunctionTool, LlmAgent } from '@google/adk';
-import { generateKeyPair, generateKeyPairSync, pbkdf2Sync } from 'node:crypto';
+import { generateKeyPair, generateKeyPairSync, pbkdf2, pbkdf2Sync, scryptSync } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 
 // Each tool does something that must not hurt anyone else.
@@ -15,12 +15,20 @@ const tools: Record<string, (args: any, ctx: any) => unknown> = {
     }
   },
   keys: () => {
-    for (;;) generateKeyPairSync('rsa', { modulusLength: 2048 });
+    for (;;) generateKeyPairSync('rsa', { modulusLength: 4096 });
   },
   keys_together: async () => {
-    const one = () => new Promise((resolve) => generateKeyPair('rsa', { modulusLength: 2048 }, resolve));
-    for (;;) await Promise.all(Array.from({ length: 1000 }, one));
+    const one = () => new Promise((resolve) => generateKeyPair('rsa', { modulusLength: 4096 }, resolve));
+    for (;;) await Promise.all(Array.from({ length: 5000 }, one));
   },
+  passwords: () => {
+    for (;;) scryptSync('a', 'b', 64, { N: 1 << 16, r: 8, p: 1, maxmem: 1 << 27 });
+  },
+  passwords_together: async () => {
+    const one = () => new Promise((resolve) => pbkdf2('a', 'b', 1_000_000, 64, 'sha512', resolve));
+    for (;;) await Promise.all(Array.from({ length: 5000 }, one));
+  },
+  memory: () => scryptSync('a', 'b', 64, { N: 2 ** 24, r: 8, p: 1 }),
   rounds: () => pbkdf2Sync('a', 'b', 1e12, 32, 'sha1'),
   promises: async () => {
     for (;;) await null;
