@@ -273,6 +273,7 @@ func TestNodeEndsWithServer(t *testing.T) {
 	nodejs.Node(t)
 	for name, code := range map[string]string{
 		"idle":    ``,
+		"killed":  `process.kill(process.pid, 'SIGSTOP')`,
 		"spins":   `for (;;) {}`,
 		"stopped": `process.kill(process.pid, 'SIGSTOP')`,
 		"forks":   `spawn('sleep', ['100000'], { stdio: 'ignore' }); spawn('sleep', ['100000'], { stdio: 'ignore', detached: true })`,
@@ -308,7 +309,7 @@ func TestNodeEndsWithServer(t *testing.T) {
 			if pid == 0 {
 				t.Fatal("the server does not say who it is")
 			}
-			if name == "stopped" { // after the signal that the end of the server sends, it would stay so
+			if name == "stopped" || name == "killed" { // after the signal that the end of the server sends, it would stay so
 				testkit.Eventually(t, "the process to stop", func() bool { return strings.Contains(stat(pid), ") T") })
 			}
 			if name == "forks" {
@@ -316,7 +317,15 @@ func TestNodeEndsWithServer(t *testing.T) {
 			}
 			_ = server.Process.Signal(syscall.SIGKILL)
 			_ = server.Wait()
+			if name == "killed" {
+				_ = syscall.Kill(pid, syscall.SIGKILL)
+			}
 			testkit.Eventually(t, "the end of the process", func() bool { return !alive(pid) && len(marked(mark)) == 0 })
+			if name == "killed" { // the next process deletes the directory
+				then := time.Now().Add(-time.Hour)
+				_ = os.Chtimes(filepath.Join(filepath.Dir(place), "lock"), then, then)
+				rootOf(t, loadApps(t, dir, onNode), "app")
+			}
 			if _, err := os.Stat(filepath.Dir(place)); place == "" || err == nil {
 				t.Errorf("the directory %s is left: %v", place, err)
 			}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/parley-run/parley/internal/bounded"
+	"github.com/parley-run/parley/internal/script/tempdir"
 )
 
 // Scratch is the directory of one application that its code may write to:
@@ -21,9 +22,8 @@ type Scratch struct {
 	size int64
 
 	mu      sync.Mutex // serializes changes, so that used and entries are exact
-	parent  string     // holds the lock, too
-	lock    *os.File
-	dir     string
+	parent  *tempdir.Dir
+	dir     string   // in parent
 	root    *os.Root // nil if there is none yet
 	used    int64
 	entries int
@@ -41,11 +41,6 @@ const maxScratchEntries = 10_000
 // get to the next one.
 const maxScratchDepth = 64
 
-const (
-	scratchName = "parley-scratch-"
-	scratchLock = "lock"
-)
-
 // path returns the path of the directory, and creates it if there is none.
 func (s *Scratch) path() (string, error) {
 	s.mu.Lock()
@@ -61,51 +56,20 @@ func (s *Scratch) path() (string, error) {
 	if s.closed {
 		return "", fs.ErrClosed
 	}
-	top, err := filepath.Abs(os.TempDir())
+	parent, err := tempdir.New("parley-scratch-")
 	if err != nil {
 		return "", err
 	}
-	removeAbandoned(top)
-	parent, err := os.MkdirTemp(top, scratchName)
-	if err != nil {
-		return "", err
-	}
-	if resolved, err := filepath.EvalSymlinks(parent); err == nil {
-		parent = resolved
-	}
-	lock, err := lockFile(filepath.Join(parent, scratchLock))
-	if err == nil {
-		dir := filepath.Join(parent, "files")
-		if err = os.Mkdir(dir, 0o700); err == nil {
-			var root *os.Root
-			if root, err = os.OpenRoot(dir); err == nil {
-				s.parent, s.lock, s.dir, s.root = parent, lock, dir, root
-				return dir, nil
-			}
+	dir := filepath.Join(parent.Path, "files")
+	if err = os.Mkdir(dir, 0o700); err == nil {
+		var root *os.Root
+		if root, err = os.OpenRoot(dir); err == nil {
+			s.parent, s.dir, s.root = parent, dir, root
+			return dir, nil
 		}
-		_ = lock.Close()
 	}
-	_ = os.RemoveAll(parent)
+	_ = parent.Close()
 	return "", err
-}
-
-// removeAbandoned deletes the scratch directories of processes that were killed:
-// those whose lock is free.
-func removeAbandoned(top string) {
-	old, err := filepath.Glob(filepath.Join(top, scratchName+"*"))
-	if err != nil {
-		return
-	}
-	for _, dir := range old {
-		// A young one may be in creation.
-		if info, err := os.Lstat(filepath.Join(dir, scratchLock)); err != nil || time.Since(info.ModTime()) < time.Minute {
-			continue
-		}
-		if lock, err := lockFile(filepath.Join(dir, scratchLock)); err == nil {
-			_ = os.RemoveAll(dir)
-			_ = lock.Close()
-		}
-	}
 }
 
 // Close deletes the directory.
@@ -123,9 +87,7 @@ func (s *Scratch) Close() error {
 func (s *Scratch) drop() error {
 	_ = s.root.Close()
 	s.root = nil
-	err := os.RemoveAll(s.parent)
-	_ = s.lock.Close()
-	return err
+	return s.parent.Close()
 }
 
 // inside makes an absolute path relative to the directory, if it is below it.

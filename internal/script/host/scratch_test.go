@@ -6,9 +6,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
-
-	"github.com/parley-run/parley/internal/testkit"
 )
 
 // Files below os.tmpdir() are written as in Node.js.
@@ -95,7 +92,7 @@ func TestScratchQuota(t *testing.T) {
 	if err := scratch.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := os.Stat(parent); err == nil {
+	if _, err := os.Stat(parent.Path); err == nil {
 		t.Error("it is still there")
 	}
 	if _, err := newFiles(dir, scratch).do(fileRequest{Op: "write", Path: place + "/x", Create: true}); err == nil {
@@ -161,7 +158,7 @@ func TestScratchPath(t *testing.T) {
 		if again, err := scratch.path(); again != dir || err != nil {
 			t.Errorf("it is %s then, %v", again, err)
 		}
-		if err := os.RemoveAll(scratch.parent); err != nil {
+		if err := os.RemoveAll(scratch.parent.Path); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -173,49 +170,6 @@ func TestNoScratch(t *testing.T) {
 	checkSnippets(t, Options{Dir: agentDir(t)}, `import fs from "node:fs"; import os from "node:os";`, []snippet{
 		{"tmpdir", `os.tmpdir()`, "/tmp"},
 		{"write", `try { fs.mkdtempSync(os.tmpdir() + "/x-") } catch (e) { return e.code }`, "EACCES"},
-	})
-}
-
-// What processes that were killed have left is deleted, and what others use is not.
-func TestAbandonedScratch(t *testing.T) {
-	t.Parallel()
-	top := t.TempDir()
-	abandon := func(name string, age time.Duration) string {
-		dir := filepath.Join(top, scratchName+name)
-		lock := filepath.Join(dir, scratchLock)
-		if err := os.MkdirAll(filepath.Join(dir, "files", "sub"), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(lock, nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		then := time.Now().Add(-age)
-		if err := os.Chtimes(lock, then, then); err != nil {
-			t.Fatal(err)
-		}
-		return dir
-	}
-	old, used, young := abandon("old", time.Hour), abandon("used", time.Hour), abandon("young", 0)
-	lock, err := lockFile(filepath.Join(used, scratchLock))
-	if err != nil {
-		t.Fatal(err)
-	}
-	then := time.Now().Add(-time.Hour)
-	if err := os.Chtimes(lock.Name(), then, then); err != nil {
-		t.Fatal(err)
-	}
-	removeAbandoned(top)
-	for dir, want := range map[string]bool{old: false, used: true, young: true} {
-		if _, err := os.Stat(dir); (err == nil) != want {
-			t.Errorf("%s: there is %v", filepath.Base(dir), err == nil)
-		}
-	}
-	_ = lock.Close()
-	// A process that another test starts may have the lock until it has begun.
-	testkit.Eventually(t, "what is not in use is deleted", func() bool {
-		removeAbandoned(top)
-		_, err := os.Stat(used)
-		return err != nil
 	})
 }
 

@@ -16,6 +16,7 @@ import (
 	"regexp"
 
 	"github.com/parley-run/parley/internal/script/engine"
+	"github.com/parley-run/parley/internal/script/tempdir"
 )
 
 // Options describe an application.
@@ -62,23 +63,19 @@ func find(app string) (string, error) {
 
 // scratch makes the directory of a process: the code that it runs, and what the
 // code writes to its home directory or below os.tmpdir().
-func scratch() (string, error) {
-	dir, err := os.MkdirTemp("", "parley-node-")
+func scratch() (*tempdir.Dir, error) {
+	dir, err := tempdir.New("parley-node-")
 	if err != nil {
-		return "", err
-	}
-	// The process has another working directory.
-	if dir, err = filepath.Abs(dir); err != nil {
-		return "", err
+		return nil, err
 	}
 	err = errors.Join(
-		os.WriteFile(filepath.Join(dir, bootFile), boot, 0o600),
-		os.WriteFile(filepath.Join(dir, "package.json"), []byte(`{"type":"module"}`), 0o600),
-		os.Mkdir(filepath.Join(dir, "tmp"), 0o700),
+		os.WriteFile(filepath.Join(dir.Path, bootFile), boot, 0o600),
+		os.WriteFile(filepath.Join(dir.Path, "package.json"), []byte(`{"type":"module"}`), 0o600),
+		os.Mkdir(filepath.Join(dir.Path, "tmp"), 0o700),
 	)
 	if err != nil {
-		_ = os.RemoveAll(dir)
-		return "", err
+		_ = dir.Close()
+		return nil, err
 	}
 	return dir, nil
 }

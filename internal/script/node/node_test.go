@@ -3,8 +3,6 @@
 package node
 
 import (
-	"os"
-	"path/filepath"
 	"testing"
 )
 
@@ -24,18 +22,5 @@ func TestOutOfMemory(t *testing.T) {
 		if got := outOfMemory(printed); got != want {
 			t.Errorf("%q: %v", printed, got)
 		}
-	}
-}
-
-// The process has another working directory than the server.
-func TestScratchBelowRelativeDirectory(t *testing.T) {
-	t.Chdir(t.TempDir())
-	t.Setenv("TMPDIR", "tmp")
-	if err := os.Mkdir("tmp", 0o700); err != nil {
-		t.Fatal(err)
-	}
-	dir, err := scratch()
-	if err != nil || !filepath.IsAbs(dir) {
-		t.Errorf("the directory is %q, %v", dir, err)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/parley-run/parley/internal/script/engine"
+	"github.com/parley-run/parley/internal/script/tempdir"
 )
 
 // process is an engine.Thread: a process of Node.js, and the goroutines that speak
@@ -26,8 +27,8 @@ type process struct {
 	limits    engine.Limits
 	functions map[string]engine.Function
 	post      engine.Post
-	dir       string // for its files
-	mark      string // in its environment, and in that of the processes that it starts
+	dir       *tempdir.Dir // for its files
+	mark      string       // in its environment, and in that of the processes that it starts
 	cmd       *exec.Cmd
 	loaded    chan error
 
@@ -66,7 +67,7 @@ func start(o Options, limits engine.Limits, functions map[string]engine.Function
 		return nil, fmt.Errorf("start Node.js: %w", err)
 	}
 	if err := p.run(program); err != nil {
-		_ = os.RemoveAll(p.dir)
+		_ = p.dir.Close()
 		return nil, fmt.Errorf("start Node.js: %w", err)
 	}
 	return p, nil
@@ -100,8 +101,8 @@ func (p *process) run(program string) error {
 		closeAll(opened)
 		return errors.New("no pipe could be opened")
 	}
-	p.cmd = exec.Command(program, heapMB(p.limits), "--no-warnings", filepath.Join(p.dir, bootFile)) //nolint:gosec,noctx // Close ends it
-	p.cmd.Dir, p.cmd.Env = p.Dir, environ(p.dir, p.mark)
+	p.cmd = exec.Command(program, heapMB(p.limits), "--no-warnings", filepath.Join(p.dir.Path, bootFile)) //nolint:gosec,noctx // Close ends it
+	p.cmd.Dir, p.cmd.Env = p.Dir, environ(p.dir.Path, p.mark)
 	p.cmd.Stdout, p.cmd.Stderr, p.cmd.ExtraFiles = theirs[0], theirs[1], theirs[2:]
 	separate(p.cmd)
 	for _, f := range theirs {
@@ -158,7 +159,7 @@ func (p *process) wait(output []*os.File) {
 	for _, f := range append(output, p.commands, p.frames, p.answers, p.lifeline) {
 		_ = f.Close()
 	}
-	_ = os.RemoveAll(p.dir)
+	_ = p.dir.Close()
 	close(p.gone)
 }
 
@@ -200,8 +201,8 @@ func (p *process) Close() {
 // Load implements engine.Thread.
 func (p *process) Load(library []byte, name, code string) <-chan error {
 	err := errors.Join(
-		os.WriteFile(filepath.Join(p.dir, libraryFile), library, 0o600),
-		os.WriteFile(filepath.Join(p.dir, name), []byte(code), 0o600),
+		os.WriteFile(filepath.Join(p.dir.Path, libraryFile), library, 0o600),
+		os.WriteFile(filepath.Join(p.dir.Path, name), []byte(code), 0o600),
 	)
 	if err != nil {
 		p.loaded <- fmt.Errorf("start the code: %w", err)

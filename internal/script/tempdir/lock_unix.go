@@ -1,6 +1,6 @@
 //go:build unix && !aix && !solaris
 
-package host
+package tempdir
 
 import (
 	"os"
