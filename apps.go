@@ -49,6 +49,13 @@ func (a *apps) Dir(app string) string {
 	return a.found.DirOf(app)
 }
 
+func (a *apps) ReloadError(app string) error {
+	if _, ok := a.code[app]; ok || a.found == nil {
+		return nil
+	}
+	return a.found.ReloadError(app)
+}
+
 func (a *apps) Language(app string) string {
 	if _, ok := a.code[app]; ok {
 		return "go"

@@ -87,7 +87,8 @@ func routeTable(run string) map[string]routeAccess {
 		"PATCH /apps/{app}/users/{user}/memory":                                                        {"/apps/weather/users/bob/memory", `{"sessionId":"s1"}`, yours, hidden, closed},
 		"DELETE /apps/{app}/users/{user}/memory":                                                       {"/apps/weather/users/bob/memory", "", yours, hidden, closed},
 
-		"GET /dev/apps/{app}/users/{user}/runs": {"/dev/apps/weather/users/bob/runs", "", yours, hidden, closed},
+		"GET /dev/apps/{app}/users/{user}/runs":     {"/dev/apps/weather/users/bob/runs", "", yours, hidden, closed},
+		"GET /dev/apps/{app}/users/{user}/sessions": {"/dev/apps/weather/users/bob/sessions", "", yours, hidden, closed},
 
 		// The user is that of the token, so every user may: here with nothing to run.
 		"POST /apps/{app}/agui":             {"/apps/weather/agui", `{"threadId":"s1","runId":"a1","messages":[]}`, invalid, invalid, closed},

@@ -220,6 +220,7 @@ func (m *Memory) List(_ context.Context, app, name string, page Page) ([]*Sessio
 	for i, rec := range found {
 		rec.mu.Lock()
 		sessions[i] = rec.snapshot(Read{NoEvents: true})
+		sessions[i].Entries = ends(rec.entries, page.Ends)
 		rec.mu.Unlock()
 	}
 	return sessions, next, nil
@@ -357,6 +358,17 @@ func (r *record) apply(delta State) {
 	r.applyOwn(delta)
 	r.user.state.apply(ScopeUser, delta)
 	r.app.apply(ScopeApp, delta)
+}
+
+// ends returns the first n entries of a log and the last n; see Page.Ends.
+func ends(log []*Entry, n int) []*Entry {
+	var found []*Entry
+	for i, e := range log {
+		if (i < n || i >= len(log)-n) && len(e.JSON) <= MaxEnd {
+			found = append(found, e)
+		}
+	}
+	return found
 }
 
 func (r *record) snapshot(read Read) *Session {

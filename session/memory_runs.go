@@ -455,7 +455,7 @@ func (m *Memory) RecentRuns(_ context.Context, app, name string, sessions, each 
 	m.mu.RLock()
 	if u := m.users[owner{app, name}]; u != nil {
 		for _, rec := range slices.Backward(u.sessions) {
-			if len(records) < sessions && !rec.key.Hidden() {
+			if !rec.key.Hidden() {
 				records = append(records, rec)
 			}
 		}
@@ -463,8 +463,14 @@ func (m *Memory) RecentRuns(_ context.Context, app, name string, sessions, each 
 	m.mu.RUnlock()
 	found := []*Run{}
 	for _, rec := range records {
+		if sessions <= 0 {
+			break
+		}
 		rec.mu.Lock()
 		all := rec.runs.all()
+		if len(all) > 0 {
+			sessions--
+		}
 		for _, r := range all[max(len(all)-each, 0):] {
 			found = append(found, copied(r))
 		}

@@ -12,7 +12,13 @@ type Page struct {
 	Size  int
 	Token string
 	Filter
+	// Ends makes List also return the first and the last entries of each session, as
+	// many of each, except those of more than MaxEnd bytes. A store may omit them.
+	Ends int
 }
+
+// MaxEnd is the size limit of an entry that Page.Ends returns.
+const MaxEnd = 64 << 10
 
 // ErrBadToken rejects a Page.Token that no list has returned.
 var ErrBadToken = errors.New("invalid page token")

@@ -239,8 +239,8 @@ type Runs interface {
 	ListRuns(ctx context.Context, key Key, page Page) (runs []*Run, next string, err error)
 
 	// RecentRuns returns the newest runs of a user, newest first. It considers the
-	// first sessions that List would return, as many as sessions says, and returns
-	// at most each runs of every one. A store should need only one query.
+	// first sessions that List would return and that have runs, as many as sessions
+	// says, and returns at most each runs of every one. A store should need only one query.
 	RecentRuns(ctx context.Context, app, user string, sessions, each int) ([]*Run, error)
 
 	// StopRun requests the end of a run. A Queued run is Cancelled immediately; a

@@ -64,6 +64,9 @@ type Scripts interface {
 	// Agent is the root agent of an application; ok is false if there is no such
 	// application.
 	Agent(app string) (root *agent.Agent, ok bool, err error)
+	// ReloadError is why the last change of an application could not be loaded, if the
+	// version before it is served.
+	ReloadError(app string) error
 	Engines() []Engines
 	Close()
 }

@@ -98,6 +98,9 @@ type app struct {
 	bundle.App
 	root *agent.Agent
 	err  error
+	// change is why the last change could not be loaded, if a version before it is
+	// served.
+	change error
 }
 
 // Load finds and starts applications. The error of one that does not work is kept,
@@ -186,6 +189,17 @@ func (a *Apps) Agent(name string) (root *agent.Agent, ok bool, err error) {
 		return nil, false, nil
 	}
 	return one.root, true, one.err
+}
+
+// ReloadError returns why the last change of an application could not be loaded, if
+// the version before it is served; nil otherwise.
+func (a *Apps) ReloadError(name string) error {
+	a.mu.RLock()
+	defer a.mu.RUnlock()
+	if one := a.apps[name]; one != nil {
+		return one.change
+	}
+	return nil
 }
 
 // Engines are the JavaScript engines of an application.
@@ -314,6 +328,7 @@ func (a *Apps) reload(p bundle.App) ([]string, error) {
 		a.apps[p.Name] = &app{App: p, root: root}
 		a.opts.Log.Info("the application was reloaded", "app", p.Name)
 	case old.root != nil:
+		old.change = err
 		a.opts.Log.Error("the application was changed but does not work; the version before is still served", "app", p.Name, "err", err)
 	default:
 		old.err = err

@@ -46,8 +46,14 @@ func testReloadAfterMistakes(t *testing.T, on func(*Options)) {
 	}
 	const broken = "the version before is still served"
 	change("lib.ts", "export const say = ;", broken)
+	if err := apps.ReloadError("app"); err == nil || !strings.Contains(err.Error(), "lib.ts:1:20") {
+		t.Errorf("the change that does not work: %v", err)
+	}
 	change("lib.ts", "import { say as inner } from './deep/inner';\nexport const say = inner + '!';", "was reloaded")
 	said("one!")
+	if err := apps.ReloadError("app"); err != nil {
+		t.Errorf("the change that works: %v", err)
+	}
 	change("index.ts", "export const rootAgent = ;", broken)
 	change("deep/inner.ts", "export const say = ;", broken)
 	change("index.ts", "import { say } from './lib';\n"+source(`return say`), broken)

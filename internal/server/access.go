@@ -52,6 +52,7 @@ var needs = map[string]need{
 	"/":                    {}, // paths without a route
 
 	"/dev/apps/{app}/users/{user}/runs":                                {scope: access.Read}, // as for each session
+	"/dev/apps/{app}/users/{user}/sessions":                            {scope: access.Read},
 	"/apps/{app}/users/{user}/sessions/{session}/events/{event}/graph": {scope: access.Dev},
 }
 

@@ -38,13 +38,18 @@ func (s *Server) listApps(w http.ResponseWriter, r *http.Request) error {
 		appSummary
 		IsComputerUse bool   `json:"isComputerUse"`
 		Error         string `json:"error,omitempty"`
+		ReloadError   string `json:"reloadError,omitempty"`
 	}
+	developer := callerOf(r).May(access.Dev)
 	apps := []detail{}
 	for _, name := range s.Apps.Names() {
 		root, err := s.Apps.Agent(name)
 		one := detail{appSummary: s.summary(name, root)}
-		if broken, ok := errors.AsType[*run.AppError](err); ok && callerOf(r).May(access.Dev) {
+		if broken, ok := errors.AsType[*run.AppError](err); ok && developer {
 			one.Error = broken.Cause.Error()
+		}
+		if err := s.Apps.ReloadError(name); err != nil && developer {
+			one.ReloadError = err.Error()
 		}
 		apps = append(apps, one)
 	}

@@ -13,6 +13,7 @@ func (s *Server) devRoutes() []route {
 	const eventGraph = "/apps/{app}/users/{user}/sessions/{session}/events/{event}/graph"
 	return append([]route{
 		{"GET", "/dev/apps/{app}/users/{user}/runs", s.recentRuns},
+		{"GET", "/dev/apps/{app}/users/{user}/sessions", s.listOverviews},
 
 		{"GET", "/dev/apps/{app}/debug/trace/{event}", s.eventTrace},
 		{"GET", "/dev/apps/{app}/debug/trace/session/{session}", s.sessionTrace},
@@ -34,7 +35,7 @@ const (
 	recentOfEach   = 20
 )
 
-// recentRuns lists the runs of a user's newest sessions, newest first. ?status= selects runs by status and may be
+// recentRuns lists the runs of a user's newest sessions that have any, newest first. ?status= selects runs by status and may be
 // repeated.
 func (s *Server) recentRuns(w http.ResponseWriter, r *http.Request) error {
 	owner := session.Key{App: r.PathValue("app"), User: r.PathValue("user")}

@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/parley-run/parley/internal/server"
 	"github.com/parley-run/parley/session"
@@ -52,4 +54,73 @@ func TestRecentRunsAreOneQuery(t *testing.T) {
 			t.Errorf("%s: %d calls of the store, want 1", query, store.lists)
 		}
 	}
+}
+
+// A list shows what sessions are about, and finds them by it.
+func TestSessionOverviews(t *testing.T) {
+	t.Parallel()
+	srv := serve(t, weather(), withUI)
+	const path = "/apps/weather/users/u/sessions"
+	say := func(id, text string) {
+		wantStatus(t, do(t, srv, "POST", path+"/"+id, ""), http.StatusOK)
+		if text != "" {
+			wantStatus(t, do(t, srv, "POST", "/run", `{"appName":"weather","userId":"u","sessionId":"`+id+`","newMessage":{"role":"user","parts":[{"text":"`+text+`"}]}}`), http.StatusOK)
+		}
+	}
+	say("s1", "one\\n  two "+strings.Repeat("é", 100))
+	say("s2", "Hello there")
+	say("s3", "")
+	wantStatus(t, do(t, srv, "PATCH", path+"/s3", `{"stateDelta":{"__session_metadata__":{"displayName":"Trip to Oslo","labels":{"kind":"trip"}}}}`), http.StatusOK)
+	type row struct {
+		Session struct {
+			ID     string
+			Events []any
+		}
+		Title, Preview, Status string
+		EventCount             int
+	}
+	list := func(query string) (rows []row, link string) {
+		t.Helper()
+		rec := do(t, srv, "GET", "/dev"+path+query, "")
+		wantStatus(t, rec, http.StatusOK)
+		if err := json.Unmarshal(rec.Body.Bytes(), &rows); err != nil {
+			t.Fatalf("%v: %s", err, rec.Body)
+		}
+		return rows, rec.Header().Get("Link")
+	}
+	rows, _ := list("")
+	if len(rows) != 3 {
+		t.Fatalf("%d sessions: %+v", len(rows), rows)
+	}
+	if r := rows[0]; r.Title != "Trip to Oslo" || r.Status != "" || r.EventCount != 1 || r.Preview != "" || len(r.Session.Events) != 0 {
+		t.Errorf("a session with a title: %+v", r)
+	}
+	if r := rows[1]; r.Session.ID != "s2" || r.Title != "Hello there" || r.Status != "completed" || r.EventCount != 2 || r.Preview == "" {
+		t.Errorf("a session with a message: %+v", r)
+	}
+	if title := rows[2].Title; !strings.HasPrefix(title, "one two é") || !strings.HasSuffix(title, "é…") || utf8.RuneCountInString(title) != 80 {
+		t.Errorf("a long title: %q", title)
+	}
+	for query, want := range map[string]string{"?q=HELLO": "s2", "?q=oslo": "s3", "?q=S1": "s1", "?q=none": "", "?label=kind:trip": "s3", "?label=kind:trip&q=hello": "", "?q=%C3%A9": "s1"} {
+		rows, _ := list(query)
+		var got []string
+		for _, r := range rows {
+			got = append(got, r.Session.ID)
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%s: %v, want %s", query, got, want)
+		}
+	}
+	// A page leads to the next one, also when only some sessions match.
+	rows, link := list("?pageSize=1&q=one")
+	for n := 0; len(rows) == 0 && link != "" && n < 5; n++ {
+		_, query, _ := strings.Cut(link, "?")
+		rows, link = list("?" + query[:strings.Index(query, ">")])
+	}
+	if len(rows) != 1 || rows[0].Session.ID != "s1" {
+		t.Errorf("the session that matches: %+v", rows)
+	}
+	wantStatus(t, do(t, srv, "GET", "/dev"+path+"?q=%00", ""), http.StatusUnprocessableEntity)
+	wantStatus(t, do(t, srv, "GET", "/dev"+path+"?pageSize=0", ""), http.StatusUnprocessableEntity)
+	wantStatus(t, do(t, srv, "GET", "/dev/apps/none/users/u/sessions", ""), http.StatusNotFound)
 }

@@ -180,6 +180,7 @@ type panicking struct{}
 func (panicking) Names() []string                    { panic(secret) }
 func (panicking) Agent(string) (*agent.Agent, error) { panic(secret) }
 func (panicking) Language(string) string             { panic(secret) }
+func (panicking) ReloadError(string) error           { panic(secret) }
 func (panicking) Dir(string) string                  { panic(secret) }
 
 const secret = "postgres://parley:hunter2@db/sessions"

@@ -28,8 +28,8 @@ func TestNeeds(t *testing.T) {
 		}
 	}
 	for _, r := range s.devRoutes() {
-		if r.path == "/dev/apps/{app}/users/{user}/runs" {
-			continue // runs of one user, who can also list them by session
+		if r.path == "/dev/apps/{app}/users/{user}/runs" || r.path == "/dev/apps/{app}/users/{user}/sessions" {
+			continue // of one user, who can also list and read them one by one
 		}
 		want := need{scope: access.Dev}
 		if strings.Contains(r.path, "/eval") && r.method != http.MethodGet {
@@ -48,6 +48,7 @@ func TestNeeds(t *testing.T) {
 		"DELETE /apps/{app}/users/{user}/x/{y...}":  {scope: access.Run},
 		"GET /dev/apps/{app}/users/{user}/anything": {scope: access.Dev},
 		"GET /dev/apps/{app}/users/{user}/runs":     {scope: access.Read},
+		"GET /dev/apps/{app}/users/{user}/sessions": {scope: access.Read},
 		"GET /dev/anything":                         {scope: access.Dev},
 		"GET /debug/anything":                       {scope: access.Dev},
 		"GET /dev/apps/{app}/eval_sets":             {scope: access.Dev},

@@ -90,6 +90,8 @@ type Apps interface {
 	Names() []string
 	// Agent returns the root agent of an application. It fails with run.ErrUnknownApp or a *run.AppError.
 	Agent(app string) (*agent.Agent, error)
+	// ReloadError returns why the last change of an application could not be loaded, if the version before it is served.
+	ReloadError(app string) error
 	// Language returns the language that an application is written in.
 	Language(app string) string
 	// Dir returns the directory of an application; empty for one that is part of the program.

@@ -24,6 +24,14 @@ const (
 			AND seq > (SELECT CASE WHEN $3::bigint IN (0, ordinal) THEN $2::bigint ELSE 0 END FROM parley_sessions WHERE digest = $1)
 		ORDER BY seq`
 
+	// Of several sessions, the first and the last entries.
+	sqlEnds = `SELECT e.* FROM unnest($1::bigint[], $2::bigint[]) AS s (ordinal, last), LATERAL (
+			SELECT session, seq, json, sum FROM parley_events
+				WHERE session = s.ordinal AND seq <= $3::bigint AND octet_length(json) <= $4::bigint
+			UNION ALL SELECT session, seq, json, sum FROM parley_events
+				WHERE session = s.ordinal AND seq > greatest($3::bigint, s.last - $3::bigint) AND seq <= s.last AND octet_length(json) <= $4::bigint) AS e
+		ORDER BY e.session, e.seq`
+
 	sqlInitial = `SELECT i.session, i.names, i.vals FROM parley_initial i JOIN parley_sessions s ON s.ordinal = i.session WHERE s.digest = $1`
 )
 

@@ -32,6 +32,7 @@ const (
 	sqlRecent = `SELECT s.id, ` + runColumns + ` FROM (
 			SELECT id, ordinal FROM parley_sessions
 			WHERE (owner, ordinal) < ($1::bytea, 9223372036854775807) AND owner >= $1::bytea AND NOT hidden
+				AND EXISTS (SELECT 1 FROM parley_runs r WHERE r.session = ordinal)
 			ORDER BY owner DESC, ordinal DESC LIMIT $2::bigint) AS s
 		JOIN LATERAL (
 			SELECT * FROM parley_runs r WHERE r.session = s.ordinal ORDER BY r.number DESC LIMIT $3::bigint) AS r ON true

@@ -242,13 +242,39 @@ func (s *backend) List(ctx context.Context, app, user string, page session.Page)
 		if err := takeShared(results, sessions); err != nil {
 			return err
 		}
-		return results.Close()
+		if err := results.Close(); err != nil || page.Ends <= 0 {
+			return err
+		}
+		return takeEnds(ctx, conn, sessions, page.Ends)
 	})
 	if err != nil {
 		return nil, "", err
 	}
 	sessions, next := session.Cut(&page, sessions, func(s *session.Session) int64 { return s.Ordinal })
 	return sessions, next, nil
+}
+
+// takeEnds adds their first and last entries to sessions.
+func takeEnds(ctx context.Context, conn *pgxpool.Conn, sessions []*session.Session, n int) error {
+	byOrdinal := make(map[int64]*session.Session, len(sessions))
+	ordinals, lasts := make([]int64, len(sessions)), make([]int64, len(sessions))
+	for i, s := range sessions {
+		ordinals[i], lasts[i], byOrdinal[s.Ordinal] = s.Ordinal, s.Seq, s
+	}
+	rows, err := conn.Query(ctx, sqlEnds, ordinals, lasts, n, session.MaxEnd)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var ordinal, seq int64
+		var text, sum []byte
+		if err := rows.Scan(&ordinal, &seq, &text, &sum); err != nil {
+			return fmt.Errorf("reading an entry: %w", err)
+		}
+		byOrdinal[ordinal].Add(session.Load(seq, text, sum))
+	}
+	return rows.Err()
 }
 
 // bounds returns the bounds of the last change in the unit of the database: a time

@@ -53,8 +53,9 @@ func (s *backend) ListRuns(ctx context.Context, key session.Key, page session.Pa
 	return runs, next, nil
 }
 
-// sqlRecent selects the newest runs of the newest sessions of a user.
-const sqlRecent = `WITH newest AS (SELECT ordinal, id AS name FROM sessions WHERE sessions.owner = ? AND hidden = 0 ORDER BY ordinal DESC LIMIT ?)
+// sqlRecent selects the newest runs of the newest sessions of a user that have any.
+const sqlRecent = `WITH newest AS (SELECT ordinal, id AS name FROM sessions WHERE sessions.owner = ? AND hidden = 0
+		AND EXISTS (SELECT 1 FROM runs AS own WHERE own.session = ordinal) ORDER BY ordinal DESC LIMIT ?)
 	SELECT ` + runColumns + `, name FROM newest CROSS JOIN runs ON session = newest.ordinal
 	WHERE number >= coalesce((SELECT r.number FROM runs AS r WHERE r.session = newest.ordinal ORDER BY r.number DESC LIMIT 1 OFFSET ?), 0)
 	ORDER BY number DESC`

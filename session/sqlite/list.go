@@ -31,13 +31,28 @@ func (s *backend) List(ctx context.Context, app, user string, page session.Page)
 			return err
 		}
 		rows, next = session.Cut(&page, rows, func(r *row) int64 { return r.ordinal })
-		list, err = c.listed(owner, rows)
+		if list, err = c.listed(owner, rows); err == nil && page.Ends > 0 {
+			err = c.ends(list, page.Ends)
+		}
 		return err
 	})
 	if err != nil {
 		return nil, "", fmt.Errorf("list sessions: %w", err)
 	}
 	return list, next, nil
+}
+
+// ends adds their first and last entries to sessions.
+func (c *conn) ends(list []*session.Session, n int) error {
+	for _, s := range list {
+		err := c.each(`SELECT seq, json, sum FROM events WHERE session = ? AND seq <= ? AND length(json) <= ?
+			UNION ALL SELECT seq, json, sum FROM events WHERE session = ? AND seq > ? AND length(json) <= ? ORDER BY seq`,
+			[]any{s.Ordinal, n, session.MaxEnd, s.Ordinal, max(int64(n), s.Seq-int64(n)), session.MaxEnd}, addEntry(s))
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // listQuery selects the sessions of a page by their index, or by that of a label.

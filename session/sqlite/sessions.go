@@ -178,7 +178,12 @@ func (c *conn) entries(s *session.Session, after, count int64) error {
 	if count == 0 {
 		return nil
 	}
-	return c.each("SELECT seq, json, sum FROM events WHERE session = ? AND seq > ? ORDER BY seq", []any{s.Ordinal, after}, func(scan func(...any) error) error {
+	return c.each("SELECT seq, json, sum FROM events WHERE session = ? AND seq > ? ORDER BY seq", []any{s.Ordinal, after}, addEntry(s))
+}
+
+// addEntry returns a function that adds a row to the entries of a session.
+func addEntry(s *session.Session) func(scan func(...any) error) error {
+	return func(scan func(...any) error) error {
 		var seq int64
 		var text, sum []byte
 		err := scan(&seq, &text, &sum)
@@ -186,7 +191,7 @@ func (c *conn) entries(s *session.Session, after, count int64) error {
 			s.Add(session.Load(seq, text, sum))
 		}
 		return err
-	})
+	}
 }
 
 // Delete implements session.Sessions.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/session"
 )
 
@@ -317,5 +318,40 @@ func listBadToken(k *kit) {
 				k.Errorf("token %.30q: %d sessions and the token %q with the error", token, len(sessions), next)
 			}
 		}
+	}
+}
+
+// Page.Ends adds the first and the last entries, each once, and none that is too
+// long to be shown.
+func listEnds(k *kit) {
+	k.create(key("empty"), nil)
+	k.create(key("short"), nil)
+	k.patch(key("short"), entry(&event.Event{ID: "only", Author: "user"}))
+	k.create(key("long"), nil)
+	for i := range 7 {
+		ev := &event.Event{ID: fmt.Sprint("e", i+1), Author: "user"}
+		if i == 5 {
+			ev.ErrorMessage = strings.Repeat("x", session.MaxEnd)
+		}
+		k.patch(key("long"), entry(ev))
+	}
+	sessions, _ := k.list("app", "user", session.Page{Ends: 2})
+	if len(sessions) == 3 && len(sessions[0].Entries) == 0 {
+		k.Skip("the store has no ends of logs")
+	}
+	for i, want := range [][]int64{{1, 2, 7}, {1}, {}} {
+		got := []int64{}
+		for _, e := range sessions[i].Entries {
+			got = append(got, e.Seq)
+			if ev, err := e.Decode(); err != nil || ev.Author != "user" {
+				k.Errorf("entry %d of %s: %v, %v", e.Seq, sessions[i].ID, ev, err)
+			}
+		}
+		if !slices.Equal(got, want) {
+			k.Errorf("the ends of %s: %v, want %v", sessions[i].ID, got, want)
+		}
+	}
+	if plain := k.listed("long"); len(plain.Entries) != 0 {
+		k.Errorf("a list without ends has %d entries", len(plain.Entries))
 	}
 }

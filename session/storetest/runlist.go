@@ -165,8 +165,8 @@ func runsRecent(k *kit) {
 	k.enqueue("middle1", key("middle"))
 	recent(10, 10, "middle1", "middle0", "old2", "new2", "old1", "new1", "old0", "new0")
 	recent(10, 2, "middle1", "middle0", "old2", "new2", "old1", "new1")
-	recent(3, 1, "middle1", "new2")
-	recent(2, 10, "new2", "new1", "new0")
+	recent(3, 1, "middle1", "old2", "new2")
+	recent(2, 10, "middle1", "middle0", "new2", "new1", "new0") // a session without runs does not count
 	k.delete(key("old"))
 	recent(10, 1, "middle1", "new2")
 }

@@ -101,6 +101,7 @@ var sessionTests = []test{
 	{"List/Empty", listEmpty},
 	{"List/NewestFirst", listNewestFirst},
 	{"List/Content", listContent},
+	{"List/Ends", listEnds},
 	{"List/Others", listOthers},
 	{"List/Hidden", listHidden},
 	{"List/Pages", listPages},

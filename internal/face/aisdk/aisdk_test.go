@@ -47,7 +47,8 @@ func (a apps) Agent(name string) (*agent.Agent, error) {
 	return nil, run.ErrUnknownApp
 }
 
-func (a apps) Language(string) string { return "go" }
+func (a apps) Language(string) string   { return "go" }
+func (a apps) ReloadError(string) error { return nil }
 
 func (a apps) Dir(string) string { return "" }
 
