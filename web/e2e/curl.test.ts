@@ -31,7 +31,7 @@ test('whatever asks the server for something can be copied', async () => {
   // The list, with its menu, and the dialogs that it opens.
   await session('city', user, 'talk', 'What is the weather in Oslo?');
   const page = await open(`/ui/apps/city/users/${user}/sessions`);
-  await page.getByRole('link', { name: 'talk' }).waitFor();
+  await page.getByRole('link', { name: 'What is the weather in Oslo?' }).waitFor();
   note(await commands(page, all));
   const fromMenu = async (trigger: string | RegExp, item: string) => {
     await page.getByRole('button', { name: trigger }).last().click();

@@ -85,7 +85,7 @@ export async function picture(page: Page, name: string) {
   await page.screenshot({ path: `${pictures}/${name}.png` });
 }
 
-export const pull = (string: string) => fetch(`${control}/${string}`, { method: 'POST' });
+export const pull = (string: string, body = '') => fetch(`${control}/${string}`, { method: 'POST', body });
 
 export async function call<T>(method: string, path: string, body?: unknown): Promise<T> {
   const response = await fetch(base + path, {

@@ -21,7 +21,7 @@ test('a user signs in at the issuer, talks, and signs out', async () => {
   await signInAtIssuer(page, 'ann');
   // Back to where they were.
   await page.waitForURL(`${oidc}/ui/apps/weather/users/ann/sessions?q=trip`);
-  await page.getByText('No session is like that').waitFor();
+  await page.getByText('No matches').waitFor();
   const user = page.getByLabel('user', { exact: true }).first();
   await expect.poll(() => user.inputValue()).toBe('ann');
   expect(await user.getAttribute('readonly')).not.toBeNull();

@@ -3,7 +3,7 @@ import { lazy, Suspense, useEffect, useState, useSyncExternalStore } from 'react
 import { connection } from './api/connection';
 import { useAbout, useCaller, useSignIn } from './caller';
 import { decode, Link, match, navigate, to, useAddress } from './router';
-import { useScope, type Scope } from './scope';
+import { useApps, useScope, useWaitingCount, type Scope } from './scope';
 import { ScopePicker } from './scopepicker';
 import { AppsScreen } from './screens/apps';
 import { useNewSession, useOn } from './screens/newsession';
@@ -57,6 +57,7 @@ function Screens() {
       <Rail scope={scope} address={address} openPalette={() => setPalette(true)} />
       <div className="flex min-h-0 min-w-0 flex-1 flex-col">
         <Lost />
+        <NotLoaded address={address} />
         <main id="main" tabIndex={-1} className="min-h-0 flex-1 overflow-y-auto outline-none">
           <Suspense fallback={<div className="p-8"><Loading what="the screen" /></div>}>
             <Route address={address} />
@@ -119,6 +120,27 @@ function useTitle(path: string) {
   }, [path]);
 }
 
+/** Of the application at hand, the code on disk does not work. */
+function NotLoaded({ address }: { address: string }) {
+  const name = match('/ui/apps/:app/*', address)?.['app'];
+  const app = useApps().data?.find((a) => a.name === name);
+  const why = app?.reloadError ?? app?.error;
+  if (!app || !why || match('/ui/apps/:app', address)) return null; // its own page has more room
+  const [first, ...rest] = why.split('\n');
+  return (
+    <div role="status" data-not-loaded className="shrink-0 border-b border-bad/40 bg-badtint px-4 py-1.5">
+      <p className="flex items-baseline gap-2">
+        <span className="translate-y-0.5 text-bad"><Icon name="alert" size={14} /></span>
+        <span className="min-w-0">
+          <b className="font-semibold text-bad">{app.reloadError ? 'The last change could not be loaded; the code before it is running.' : `${app.name} cannot be loaded.`}</b>{' '}
+          <Link href={to.app(app.name)} className="font-mono text-xs [overflow-wrap:anywhere] hover:underline">{first}</Link>
+        </span>
+      </p>
+      {rest.length > 0 && <pre className="json max-h-24 overflow-y-auto pl-6 text-soft">{rest.join('\n')}</pre>}
+    </div>
+  );
+}
+
 function places(scope: Scope): { label: string; icon: IconName; href: string; keys: string; active: (path: string) => boolean }[] {
   const app = scope.app ?? '';
   const user = (screen: 'sessions' | 'waiting' | 'runs' | 'logins') => (app ? to.user(app, scope.user, screen) : '/');
@@ -133,8 +155,15 @@ function places(scope: Scope): { label: string; icon: IconName; href: string; ke
   ];
 }
 
+/** How much there is to do on a screen. */
+function Badge({ count }: { count: number }) {
+  if (count === 0) return null;
+  return <span data-badge className="min-w-4 rounded-full bg-wait px-1 text-center font-mono text-[10px] leading-4 font-semibold text-sheet">{count > 99 ? '99+' : count}<span className="sr-only"> waiting</span></span>;
+}
+
 function Rail({ scope, address, openPalette }: { scope: Scope; address: string; openPalette: () => void }) {
   const path = address.split('?')[0]!;
+  const waiting = useWaitingCount(scope);
   return (
     <nav aria-label="Screens" className="hidden w-[52px] shrink-0 flex-col border-r bg-sunk md:flex xl:w-[204px]">
       <Link href="/" className="flex h-13 items-center gap-2.5 px-4 text-accent" aria-label="parley, applications">
@@ -151,10 +180,11 @@ function Rail({ scope, address, openPalette }: { scope: Scope; address: string; 
               href={place.href}
               title={place.label}
               aria-current={place.active(path) ? 'page' : undefined}
-              className="group flex h-8 items-center gap-2.5 rounded-md px-2.5 text-soft hover:text-ink aria-[current]:bg-sheet aria-[current]:font-semibold aria-[current]:text-ink aria-[current]:shadow-[inset_2px_0_0_var(--accent)]"
+              className="group relative flex h-8 items-center gap-2.5 rounded-md px-2.5 text-soft hover:text-ink aria-[current]:bg-sheet aria-[current]:font-semibold aria-[current]:text-ink aria-[current]:shadow-[inset_2px_0_0_var(--accent)]"
             >
               <Icon name={place.icon} />
               <span className="sr-only flex-1 xl:not-sr-only">{place.label}</span>
+              {place.label === 'Waiting' && <span className="max-xl:absolute max-xl:top-0 max-xl:-right-0.5"><Badge count={waiting} /></span>}
               <span className="hidden opacity-0 group-hover:opacity-100 xl:inline"><Kbd>{place.keys}</Kbd></span>
             </Link>
           </li>
@@ -189,6 +219,7 @@ function SignedIn() {
 /** The screens, on a phone. */
 function BottomBar({ scope, address, openPalette }: { scope: Scope; address: string; openPalette: () => void }) {
   const path = address.split('?')[0]!;
+  const waiting = useWaitingCount(scope);
   if (/\/sessions\/[^/]+$/.test(path)) return null; // the workbench needs the room
   return (
     <nav aria-label="Screens" className="flex shrink-0 border-t bg-sunk md:hidden">
@@ -197,10 +228,11 @@ function BottomBar({ scope, address, openPalette }: { scope: Scope; address: str
           key={place.label}
           href={place.href}
           aria-current={place.active(path) ? 'page' : undefined}
-          className="flex h-13 flex-1 flex-col items-center justify-center gap-0.5 text-2xs text-soft aria-[current]:font-semibold aria-[current]:text-accent"
+          className="relative flex h-13 flex-1 flex-col items-center justify-center gap-0.5 text-2xs text-soft aria-[current]:font-semibold aria-[current]:text-accent"
         >
           <Icon name={place.icon} />
           {place.label}
+          {place.label === 'Waiting' && <span className="absolute top-1 left-1/2 ml-1.5"><Badge count={waiting} /></span>}
         </Link>
       ))}
       <button type="button" onClick={openPalette} className="flex h-13 flex-1 flex-col items-center justify-center gap-0.5 text-2xs text-soft">

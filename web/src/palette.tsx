@@ -5,9 +5,8 @@ import { useState, type ReactNode } from 'react';
 
 import { calls } from './api/calls';
 import { ask, lastAction } from './api/client';
-import type { Session } from './api/types';
+import type { Overview } from './api/types';
 import { useCaller, useSignIn } from './caller';
-import { titleOf } from './log/labels';
 import { navigate, to } from './router';
 import { useApps, type Scope } from './scope';
 import { newSession } from './shortcuts';
@@ -38,7 +37,7 @@ function Commands({ scope, onClose, openHelp }: { scope: Scope; onClose: () => v
   const sessions = useQuery({
     queryKey: ['palette', app, user, search],
     enabled: app !== undefined,
-    queryFn: ({ signal }) => ask<Session[]>(calls.sessions(app!, user, { pageSize: 8, ...(search ? { title: search } : {}) }), signal),
+    queryFn: ({ signal }) => ask<Overview[]>(calls.sessions(app!, user, { pageSize: 8, ...(search ? { text: search } : {}) }), signal),
   }).data ?? [];
   const go = (act: () => void) => () => {
     onClose();
@@ -72,9 +71,9 @@ function Commands({ scope, onClose, openHelp }: { scope: Scope; onClose: () => v
         </Group>
         {sessions.length > 0 && (
           <Group title="Sessions">
-            {sessions.map((s) => (
-              <Item key={s.id} value={`${titleOf(s)} ${s.id}`} onSelect={go(() => navigate(to.session({ app: app!, user, session: s.id })))}>
-                {titleOf(s)}
+            {sessions.map(({ session: { id }, title, preview }) => (
+              <Item key={id} value={`${title} ${preview} ${id}`} onSelect={go(() => navigate(to.session({ app: app!, user, session: id })))}>
+                {title || id}
               </Item>
             ))}
           </Group>

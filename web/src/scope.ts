@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 
 import { calls } from './api/calls';
 import { ask } from './api/client';
-import type { App, Face } from './api/types';
+import type { App, Face, Run } from './api/types';
 import { useCaller, useFixedUser } from './caller';
 import { keepScope, keptScope } from './kept';
 import { match, useAddress } from './router';
@@ -18,8 +18,21 @@ export interface Scope {
 export function useApps() {
   return useQuery({
     queryKey: ['apps'],
+    refetchInterval: 5000, // files change
     queryFn: ({ signal }) => ask<{ apps: App[] }>(calls.apps(), signal).then((r) => r.apps),
   });
+}
+
+/** How many runs wait for a person. */
+export function useWaitingCount({ app, user }: Scope): number {
+  const runs = useQuery({
+    queryKey: ['waiting-count', app, user],
+    enabled: app !== undefined,
+    retry: false,
+    refetchInterval: 10_000,
+    queryFn: ({ signal }) => ask<Run[]>(calls.recentRuns(app!, user, 'waiting'), signal),
+  });
+  return runs.data?.length ?? 0;
 }
 
 /** The protocols for other clients that the server has on. */

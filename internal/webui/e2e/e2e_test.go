@@ -125,6 +125,8 @@ var installing sync.Mutex
 type stage struct {
 	server, fragile, control *httptest.Server
 
+	dir string // of the applications in TypeScript
+
 	down  atomic.Bool // of fragile
 	mu    sync.Mutex
 	gates map[string]chan struct{}
@@ -140,12 +142,12 @@ func (s *stage) vitest(t *testing.T, environ ...string) {
 // newStage starts the servers, with the UI in a directory or our own.
 func newStage(t *testing.T, ui string) *stage {
 	t.Helper()
-	s := &stage{gates: map[string]chan struct{}{}}
+	s := &stage{gates: map[string]chan struct{}{}, dir: applications(t)}
 	login := provider.Start(t, provider.Options{RequirePKCE: true})
 	agents := testkit.NewFixture().Apps()
 	agents["teller"], agents["calendar"], agents["asker"], agents["painter"], agents["press"], agents["coder"] = s.teller(), calendar(login), asker(), painter(), s.press(), coder()
 	srv, err := parley.Open(t.Context(), parley.Config{
-		Agents: agents, Scripts: parley.ScriptConfig{Dir: applications(t)}, Offline: true, UI: parley.UIConfig{Enabled: true, Dir: ui},
+		Agents: agents, Scripts: parley.ScriptConfig{Dir: s.dir, Reload: true}, Offline: true, UI: parley.UIConfig{Enabled: true, Dir: ui},
 		Logins: parley.LoginConfig{AllowPrivate: []string{"127.0.0.0/8", "::1/128"}},
 		Log:    slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn})),
 	})
@@ -209,8 +211,8 @@ func makeKey(t *testing.T, url string) string {
 	return text
 }
 
-// strings are what the tests pull: the server goes and comes back, and a gate
-// opens.
+// strings are what the tests pull: the server goes and comes back, the code of an
+// application changes, and a gate opens.
 func (s *stage) strings() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /down", func(http.ResponseWriter, *http.Request) {
@@ -218,6 +220,15 @@ func (s *stage) strings() http.Handler {
 		s.fragile.CloseClientConnections()
 	})
 	mux.HandleFunc("POST /up", func(http.ResponseWriter, *http.Request) { s.down.Store(false) })
+	mux.HandleFunc("POST /write/{app}", func(w http.ResponseWriter, r *http.Request) {
+		source, err := io.ReadAll(r.Body)
+		if err == nil {
+			err = os.WriteFile(filepath.Join(s.dir, filepath.Base(r.PathValue("app")), "index.ts"), source, 0o600)
+		}
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+		}
+	})
 	mux.HandleFunc("POST /open/{gate}", func(_ http.ResponseWriter, r *http.Request) {
 		gate := s.gate(r.PathValue("gate"))
 		s.mu.Lock()
@@ -240,7 +251,7 @@ func (s *stage) gate(name string) chan struct{} {
 	return s.gates[name]
 }
 
-// applications is a directory with the examples, and one that is broken.
+// applications is a directory with the examples, one that tests change, and one that is broken.
 func applications(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -249,13 +260,14 @@ func applications(t *testing.T) string {
 			t.Fatal(err)
 		}
 	}
-	broken := filepath.Join(dir, "broken")
-	if err := os.Mkdir(broken, 0o750); err != nil {
-		t.Fatal(err)
-	}
-	source := "import { LlmAgent } from '@google/adk';\n\nexport const rootAgent = new LlmAgent({\n  name: 'broken'\n  model: 'gemini-2.5-flash',\n});\n"
-	if err := os.WriteFile(filepath.Join(broken, "index.ts"), []byte(source), 0o600); err != nil {
-		t.Fatal(err)
+	for name, end := range map[string]string{"changing": ",\n", "broken": "\n"} {
+		if err := os.Mkdir(filepath.Join(dir, name), 0o750); err != nil {
+			t.Fatal(err)
+		}
+		source := "import { LlmAgent } from '@google/adk';\n\nexport const rootAgent = new LlmAgent({\n  name: '" + name + "'" + end + "  model: 'gemini-2.5-flash',\n});\n"
+		if err := os.WriteFile(filepath.Join(dir, name, "index.ts"), []byte(source), 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
 	return dir
 }

@@ -21,7 +21,8 @@ export const usersPath = (app: string, user: string) => `/apps/${enc(app)}/users
 export const sessionPath = (key: Key) => `${usersPath(key.app, key.user)}/sessions/${enc(key.session)}`;
 
 export interface SessionFilter {
-  title?: string;
+  /** In the id, the title, or the last text. */
+  text?: string;
   labels?: string[];
   pageSize?: number;
 }
@@ -44,9 +45,9 @@ export const calls = {
 
   sessions(app: string, user: string, filter: SessionFilter = {}): Call {
     const query = new URLSearchParams({ pageSize: String(filter.pageSize ?? 50) });
-    if (filter.title) query.set('title', filter.title);
+    if (filter.text) query.set('q', filter.text);
     for (const label of filter.labels ?? []) query.append('label', label);
-    return { method: 'GET', path: `${usersPath(app, user)}/sessions?${query}` };
+    return { method: 'GET', path: `/dev${usersPath(app, user)}/sessions?${query}` };
   },
   createSession: (app: string, user: string, state: JsonObject = {}): Call => ({
     method: 'POST',
@@ -94,10 +95,10 @@ export const calls = {
   deleteArtifact: (key: Key, name: string): Call => ({ method: 'DELETE', path: artifactPath(key, name) }),
 
   runs: (key: Key, pageSize = 100): Call => ({ method: 'GET', path: `${sessionPath(key)}/runs?pageSize=${pageSize}` }),
-  startRun: (key: Key, parts: Part[]): Call => ({
+  startRun: (key: Key, parts: Part[], stateDelta?: JsonObject): Call => ({
     method: 'POST',
     path: `${sessionPath(key)}/runs`,
-    body: { streaming: true, newMessage: { role: 'user', parts } },
+    body: { streaming: true, newMessage: { role: 'user', parts }, ...(stateDelta ? { stateDelta } : {}) },
   }),
   cancelRun: (key: Key, run: string): Call => ({ method: 'POST', path: `${sessionPath(key)}/runs/${enc(run)}/cancel` }),
   followRun: (key: Key, run: string, after?: string): Call => ({
@@ -105,7 +106,7 @@ export const calls = {
     path: `${sessionPath(key)}/runs/${enc(run)}/events${after ? `?after=${enc(after)}` : ''}`,
     stream: true,
   }),
-  recentRuns: (app: string, user: string): Call => ({ method: 'GET', path: `/dev${usersPath(app, user)}/runs` }),
+  recentRuns: (app: string, user: string, status?: string): Call => ({ method: 'GET', path: `/dev${usersPath(app, user)}/runs${status ? `?status=${status}` : ''}` }),
 
   sessionTrace: (key: Key): Call => ({ method: 'GET', path: `/dev/apps/${enc(key.app)}/debug/trace/session/${enc(key.session)}?content=false` }),
   eventTrace: (key: Key, event: string): Call => ({ method: 'GET', path: `/dev/apps/${enc(key.app)}/debug/trace/${enc(event)}` }),

@@ -1,5 +1,6 @@
 // What people see of a session is in its state, under one key.
-import type { JsonObject, Session } from '../api/types';
+import type { Event, JsonObject, Part, Session } from '../api/types';
+import { textOf } from './rows';
 
 export const metadataKey = '__session_metadata__';
 
@@ -13,7 +14,23 @@ export function metadataOf(state: JsonObject): Metadata {
   return typeof kept === 'object' && kept !== null && !Array.isArray(kept) ? (kept as Metadata) : {};
 }
 
-export const titleOf = (session: Session) => metadataOf(session.state as JsonObject).displayName || session.id;
+/** What a session is called: its title, or what was said first, or its id. */
+export const titleOf = (session: Session) => nameOf(session.id, session.state as JsonObject, session.events as Event[]);
+
+export const nameOf = (id: string, state: JsonObject, events: Event[]) => metadataOf(state).displayName || firstWords(events) || id;
+
+const maxTitle = 80;
+const cut = (text: string) => (text.length > maxTitle ? `${text.slice(0, maxTitle - 1)}…` : text);
+const onOneLine = (text: string) => cut(text.trim().replaceAll(/\s+/g, ' '));
+
+const firstWords = (events: Event[]) => onOneLine(textOf(events.find((e) => e.author === 'user' && textOf(e)) ?? ({} as Event)));
+
+/** What the first message of a session without a title changes in the state: adk-web keeps titles in the same place. */
+export function titledBy(parts: Part[], state: JsonObject, events: Event[]): JsonObject | undefined {
+  const displayName = onOneLine(parts.map((p) => p.text ?? '').join(' '));
+  if (!displayName || metadataOf(state).displayName || firstWords(events)) return undefined;
+  return { [metadataKey]: { ...metadataOf(state), displayName } as JsonObject };
+}
 
 /** Labels as text, name:value with commas, and back. */
 export const labelsText = (labels: Record<string, string> | undefined) =>
@@ -30,9 +47,9 @@ export function parseLabels(text: string): Record<string, string> {
   return labels;
 }
 
-/** What was typed into the search box: words of the title, and labels with a colon. */
-export function parseSearch(text: string): { title: string; labels: string[] } {
+/** What was typed into the search box: words, and labels with a colon. */
+export function parseSearch(text: string): { text: string; labels: string[] } {
   const words = text.trim().split(/\s+/).filter(Boolean);
   const isLabel = (w: string) => /^[^:\s]+:[^:\s]+$/.test(w);
-  return { title: words.filter((w) => !isLabel(w)).join(' '), labels: words.filter(isLabel) };
+  return { text: words.filter((w) => !isLabel(w)).join(' '), labels: words.filter(isLabel) };
 }

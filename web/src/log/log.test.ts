@@ -5,10 +5,11 @@ import { branchesOf } from './branches';
 import { diff } from './diff';
 import { graphOf } from './graph';
 import { apply, stateAt } from './history';
-import { labelsText, parseLabels, parseSearch } from './labels';
+import { exportLines } from './importing';
+import { labelsText, nameOf, parseLabels, parseSearch, titledBy } from './labels';
 import { exampleBody, expand, operationsOf } from './openapi';
 import { answerTo, credentialRequest, keyAnswer, loginAddress, loginAnswer, pendingOf } from './pending';
-import { addPiece, rowsOf } from './rows';
+import { addPiece, queuedFrom, rowsOf } from './rows';
 import { fieldOf, fieldsOf, valueOf } from './schema';
 import { seconds, timelineOf } from './timeline';
 
@@ -41,6 +42,38 @@ describe('branches', () => {
     expect(branchesOf('b', said('1', '2', 'b3'), orphans).get(2)).toEqual({ sessions: ['b', 'c'], current: 0 });
     expect(branchesOf('x', said('1'), [session('x')]).size).toBe(0);
   });
+});
+
+describe('queued messages', () => {
+  const local = (run: string) => event(`local-${run}`, 'user', 1, [{ text: run }], { invocationId: run });
+  const events = [local('a'), event('1', 'x', 1, [], { invocationId: 'a' }), local('b'), local('c')];
+  test('are those of runs that have not begun', () => {
+    expect([queuedFrom(events, 'a'), queuedFrom(events, 'b'), queuedFrom(events, 'c'), queuedFrom(events, undefined)]).toEqual([2, 3, 4, 4]);
+  });
+  test('are below what is being written', () => {
+    expect(rowsOf(events, [{ id: 'l', author: 'x', text: 't', thought: '' }], 'a').map((r) => r.key)).toEqual(['local-a', '1', 'live-l', 'local-b', 'local-c']);
+  });
+});
+
+describe('titles', () => {
+  const said = event('1', 'user', 1, [{ text: '  What is\nnew? ' }]);
+  test('are given, or what was said first, or the id', () => {
+    expect(nameOf('s', { __session_metadata__: { displayName: 'T' } }, [said])).toBe('T');
+    expect(nameOf('s', {}, [event('0', 'x', 1, [{ text: 'hi' }]), said])).toBe('What is new?');
+    expect(nameOf('s', {}, [])).toBe('s');
+  });
+  test('come with the first message', () => {
+    expect(titledBy([{ text: 'a '.repeat(100) }], { __session_metadata__: { labels: { k: 'v' } } }, [])).toEqual({ __session_metadata__: { labels: { k: 'v' }, displayName: `${'a '.repeat(40).slice(0, 79)}…` } });
+    expect(titledBy([{ text: 'x' }], {}, [said])).toBeUndefined();
+    expect(titledBy([{ functionResponse: {} }], {}, [])).toBeUndefined();
+    expect(titledBy([{ text: 'x' }], { __session_metadata__: { displayName: 'T' } }, [])).toBeUndefined();
+  });
+});
+
+test('a session of another program is made into lines', () => {
+  expect(exportLines('{"parley":1}\n{"id":"1"}')).toBe('{"parley":1}\n{"id":"1"}');
+  expect(exportLines('{"id":"s","state":{"a":1},"events":[{"id":"1"},{"id":"2"}]}')).toBe('{"parley":1,"state":{"a":1}}\n{"id":"1"}\n{"id":"2"}');
+  expect(exportLines('{"parley":1,"state":{}}')).toBe('{"parley":1,"state":{}}');
 });
 
 describe('diff', () => {
@@ -143,7 +176,7 @@ describe('timeline', () => {
 test('labels and searches', () => {
   expect(parseLabels('kind:trip, url:http://x ,,')).toEqual({ kind: 'trip', url: 'http://x' });
   expect(labelsText({ a: '1', b: '2' })).toBe('a:1, b:2');
-  expect(parseSearch('new york  kind:trip')).toEqual({ title: 'new york', labels: ['kind:trip'] });
+  expect(parseSearch('new york  kind:trip')).toEqual({ text: 'new york', labels: ['kind:trip'] });
 });
 
 describe('forms', () => {

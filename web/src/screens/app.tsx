@@ -6,15 +6,17 @@ import type { AppInfo } from '../api/types';
 import { graphOf, toolsOf, type Graph } from '../log/graph';
 import { flowsOf } from '../log/workflow';
 import { navigate, to } from '../router';
-import { useScope } from '../scope';
+import { useApps, useScope } from '../scope';
 import { FlowDrawing } from '../ui/flow';
 import { JsonView } from '../ui/json';
 import { Author, Button, CopyCurl, Loading, Problem, Screen, authorColour } from '../ui/parts';
+import { NotLoaded, fixIt } from './notloaded';
 import { Connect } from './connect';
 import { NewSession } from './newsession';
 
 export default function AppScreen({ app }: { app: string }) {
   const { user } = useScope();
+  const summary = useApps().data?.find((a) => a.name === app);
   const info = useQuery({ queryKey: ['app-info', app], queryFn: ({ signal }) => ask<AppInfo>(calls.appInfo(app), signal) });
   return (
     <Screen
@@ -30,7 +32,9 @@ export default function AppScreen({ app }: { app: string }) {
       }
     >
       {info.isPending && <Loading what="the application" />}
-      {info.error && <Problem error={info.error} what={`${app} cannot be shown`} retry={() => void info.refetch()} />}
+      {summary?.reloadError && <div className="mb-6"><NotLoaded title="The last change could not be loaded" why={summary.reloadError}>The code before it is running. Fix the file and save it.</NotLoaded></div>}
+      {info.error && summary?.error && <NotLoaded title={`${app} cannot be loaded`} why={summary.error}>{fixIt}</NotLoaded>}
+      {info.error && !summary?.error && <Problem error={info.error} what={`${app} cannot be shown`} retry={() => void info.refetch()} />}
       {info.data && (
         <>
           <figure className="mb-6 overflow-x-auto rounded-lg border border-line bg-sheet p-5">

@@ -8,7 +8,8 @@ import { toolsOf } from '../log/graph';
 import { Link, navigate, to } from '../router';
 import { useApps, useFaces, useScope } from '../scope';
 import { NewSession } from './newsession';
-import { Author, Button, CopyCurl, Empty, Kbd, Loading, Problem, Screen } from '../ui/parts';
+import { fixIt } from './notloaded';
+import { Author, Button, CopyCurl, Empty, Loading, Problem, Screen } from '../ui/parts';
 import { Icon } from '../ui/icons';
 
 export function AppsScreen() {
@@ -76,10 +77,11 @@ function AppCard({ app, user }: { app: App; user: string }) {
         <span className="label">{app.language}</span>
       </header>
       <div className="min-h-[76px] flex-1 px-4 py-3">
+        {app.reloadError && <p className="mb-2 rounded-md bg-badtint px-3 py-1.5 text-bad"><b className="font-semibold">The last change could not be loaded.</b> <span className="font-mono text-xs [overflow-wrap:anywhere]">{app.reloadError.split('\n')[0]}</span></p>}
         {info.data && <AgentTree info={info.data} name={info.data.rootAgentName} />}
         {info.isLoading && <Loading what="the agents" />}
         {info.error && <p className="text-soft">{info.error.message}</p>}
-        {!developer && <p className="text-soft">Its agents and tools are for developers to see. You can talk to it.</p>}
+        {!developer && <p className="text-soft">{app.rootAgentName ? 'Its agents and tools are for developers to see. You can talk to it.' : 'It cannot be used at the moment.'}</p>}
       </div>
       <footer className="flex flex-wrap items-center gap-2 border-t px-4 py-2.5">
         <span className="label flex-1 max-sm:basis-full">{info.data && (models.join(', ') || 'no model')}</span>
@@ -124,15 +126,15 @@ function BrokenCard({ app, reload }: { app: App; reload: () => void }) {
     <article className="flex h-full flex-col rounded-lg border border-bad/50 bg-sheet">
       <header className="flex items-start gap-3 border-b px-4 pt-3 pb-2.5">
         <div className="min-w-0 flex-1">
-          <h2 className="text-base font-semibold">{app.name}</h2>
+          <h2 className="text-base font-semibold"><Link href={to.app(app.name)} className="hover:underline">{app.name}</Link></h2>
           <p className="flex items-center gap-1.5 text-bad"><Icon name="alert" size={14} /> This application cannot be loaded.</p>
         </div>
         <span className="label">{app.language}</span>
       </header>
       <pre className="json flex-1 px-4 py-3 text-soft">{app.error}</pre>
       <footer className="flex items-center gap-2 border-t px-4 py-2.5 text-xs text-faint">
-        <span className="flex-1">Mend the file, then start the server again, or use <Kbd>--reload_agents</Kbd>.</span>
-        <Button icon="retry" onClick={reload}>Look again</Button>
+        <span className="flex-1">{fixIt}</span>
+        <Button icon="retry" onClick={reload}>Refresh</Button>
       </footer>
     </article>
   );

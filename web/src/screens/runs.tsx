@@ -3,7 +3,7 @@ import { useState } from 'react';
 
 import { calls } from '../api/calls';
 import { ask } from '../api/client';
-import type { Run } from '../api/types';
+import type { Overview, Run } from '../api/types';
 import { seconds } from '../log/timeline';
 import { Link, navigate, to } from '../router';
 import { ScopePicker } from '../scopepicker';
@@ -11,7 +11,7 @@ import { Action, Button, CopyCurl, Empty, Loading, Problem, Screen, Status, When
 import { Table, type Column } from '../ui/table';
 import { say } from '../ui/toast';
 
-const columns: Column[] = [{ name: 'status' }, { name: 'session' }, { name: 'run', from: 'md' }, { name: 'tokens', from: 'sm' }, { name: 'took', from: 'sm' }, { name: 'started' }];
+const columns: Column[] = [{ name: 'status' }, { name: 'session' }, { name: 'run', from: 'md' }, { name: 'tokens', from: 'sm' }, { name: 'took', from: 'sm' }, { name: 'started', from: 'sm' }];
 const groups = ['all', 'running', 'queued', 'waiting', 'failed'] as const;
 
 export default function RunsScreen({ app, user }: { app: string; user: string }) {
@@ -22,6 +22,12 @@ export default function RunsScreen({ app, user }: { app: string; user: string })
     queryFn: ({ signal }) => ask<Run[]>(calls.recentRuns(app, user), signal),
     refetchInterval: 2000,
   });
+  const sessions = useQuery({
+    queryKey: ['titles', app, user],
+    queryFn: ({ signal }) => ask<Overview[]>(calls.sessions(app, user, { pageSize: 100 }), signal),
+    refetchInterval: 10_000,
+  });
+  const titles = new Map(sessions.data?.map((row) => [row.session.id, row.title]));
   const all = runs.data ?? [];
   const list = all.filter((r) => shown === 'all' || r.status === shown);
   const cancel = (run: Run) =>
@@ -68,14 +74,15 @@ export default function RunsScreen({ app, user }: { app: string; user: string })
                 {run.stop && (run.status === 'running' || run.status === 'queued') && <span className="label block">stopping</span>}
                 {run.resumedBy && <Link href={`${to.session({ app, user, session: run.sessionId })}?run=${run.resumedBy}`} className="label block hover:underline">answered</Link>}
               </td>
-              <td className="max-w-[260px] px-2 py-1.5">
-                <Link href={`${to.session({ app, user, session: run.sessionId })}?run=${run.id}`} className="block truncate font-medium hover:underline">{run.sessionId}</Link>
+              <td className="w-full max-w-0 px-2 py-1.5">
+                <Link href={`${to.session({ app, user, session: run.sessionId })}?run=${run.id}`} title={run.sessionId} className="block truncate font-medium hover:underline">{titles.get(run.sessionId) || run.sessionId}</Link>
+                <span className="sm:hidden"><When time={run.createTime} /></span>
                 {run.error && <span className="block text-xs text-bad">{run.error.message}</span>}
               </td>
-              <td className="max-w-[160px] truncate px-2 py-1.5 font-mono text-2xs leading-5 text-faint max-md:hidden">{run.id}</td>
-              <td className="px-2 py-1.5 font-mono text-2xs leading-5 text-soft max-sm:hidden">{run.usageMetadata?.totalTokenCount ?? ''}</td>
-              <td className="px-2 py-1.5 font-mono text-2xs leading-5 text-soft max-sm:hidden">{run.endTime ? seconds(run.endTime - run.createTime) : seconds(Date.now() / 1000 - run.createTime)}</td>
-              <td className="px-2 py-1.5"><When time={run.createTime} /></td>
+              <td className="max-w-[160px] truncate px-2 py-1.5 font-mono text-2xs leading-5 text-faint max-md:hidden" title={run.id}>{run.id}</td>
+              <td className="px-2 py-1.5 font-mono text-2xs leading-5 whitespace-nowrap text-soft max-sm:hidden">{run.usageMetadata?.totalTokenCount ?? ''}</td>
+              <td className="px-2 py-1.5 font-mono text-2xs leading-5 whitespace-nowrap text-soft max-sm:hidden">{run.endTime ? seconds(run.endTime - run.createTime) : seconds(Date.now() / 1000 - run.createTime)}</td>
+              <td className="px-2 py-1.5 max-sm:hidden"><When time={run.createTime} /></td>
               <td className="py-0.5 pr-2 text-right">
                 {(run.status === 'running' || run.status === 'queued') && (
                   <Action tone="danger" icon="stop" call={calls.cancelRun({ app, user, session: run.sessionId }, run.id)} onClick={() => cancel(run)}>Cancel</Action>

@@ -3,19 +3,20 @@ import { useEffect, useRef, useState } from 'react';
 
 import { calls } from '../api/calls';
 import { ask, nextPage, request, send } from '../api/client';
-import type { JsonObject, Key, Session } from '../api/types';
-import { labelsText, metadataKey, metadataOf, parseLabels, parseSearch, titleOf } from '../log/labels';
+import type { JsonObject, Key, Overview, Session } from '../api/types';
+import { exportLines } from '../log/importing';
+import { labelsText, metadataKey, metadataOf, parseLabels, parseSearch } from '../log/labels';
 import { Link, navigate, setQuery, to, useQuery } from '../router';
 import { ScopePicker } from '../scopepicker';
 import { Dialog } from '../ui/dialog';
 import { Icon } from '../ui/icons';
 import { Menu, type Item } from '../ui/menu';
-import { Action, Button, CopyCurl, Empty, Field, Loading, Problem, Screen, When } from '../ui/parts';
+import { Action, Button, CopyCurl, Empty, Field, Loading, Problem, Screen, Status, When } from '../ui/parts';
 import { Table, type Column } from '../ui/table';
 import { say } from '../ui/toast';
 import { NewSession } from './newsession';
 
-const columns: Column[] = [{ name: 'title' }, { name: 'labels', from: 'md' }, { name: 'state', from: 'sm' }, { name: 'changed' }];
+const columns: Column[] = [{ name: 'title' }, { name: 'labels', from: 'md' }, { name: 'last run', from: 'sm' }, { name: 'events', from: 'sm' }, { name: 'changed' }];
 
 export default function SessionsScreen({ app, user }: { app: string; user: string }) {
   const search = useQuery().get('q') ?? '';
@@ -30,12 +31,15 @@ export default function SessionsScreen({ app, user }: { app: string; user: strin
     queryKey: ['sessions', app, user, search],
     initialPageParam: first.path,
     queryFn: async ({ pageParam, signal }) => {
-      const { value, response } = await request<Session[]>({ method: 'GET', path: pageParam }, signal);
-      return { sessions: value, next: nextPage(response) };
+      const { value, response } = await request<Overview[]>({ method: 'GET', path: pageParam }, signal);
+      return { rows: value, next: nextPage(response) };
     },
     getNextPageParam: (page) => page.next,
+    // Other clients make sessions, too. Further pages are not read again and again.
+    refetchInterval: (query) => ((query.state.data?.pages.length ?? 0) > 1 ? false : 4000),
   });
-  const sessions = list.data?.pages.flatMap((p) => p.sessions) ?? [];
+  const rows = list.data?.pages.flatMap((p) => p.rows) ?? [];
+  const titles = new Map(rows.map((row) => [row.session.id, row.title || row.session.id]));
   return (
     <Screen
       wide
@@ -55,7 +59,7 @@ export default function SessionsScreen({ app, user }: { app: string; user: strin
           data-search
           type="search"
           aria-label="Search sessions"
-          placeholder="Search titles, or labels as name:value   /"
+          placeholder="Search titles and last messages, or labels as name:value   /"
           value={typed}
           onChange={(e) => setTyped(e.target.value)}
           className="field w-full max-w-[420px]"
@@ -63,10 +67,10 @@ export default function SessionsScreen({ app, user }: { app: string; user: strin
       </div>
       {list.error && <Problem error={list.error} what="The sessions could not be listed" retry={() => void list.refetch()} />}
       {list.isPending && <Loading what="the sessions" />}
-      {list.isSuccess && sessions.length === 0 && (
+      {list.isSuccess && rows.length === 0 && !list.hasNextPage && (
         search ? (
-          <Empty title="No session is like that" action={<Button onClick={() => setTyped('')}>Show all</Button>}>
-            A session is found by a part of its title, or by a label such as <code className="font-mono text-xs">kind:trip</code>.
+          <Empty title="No matches" action={<Button onClick={() => setTyped('')}>Show all</Button>}>
+            A session is found by a part of its title, of its first or last message, or of its id, and by a label such as <code className="font-mono text-xs">kind:trip</code>.
           </Empty>
         ) : (
           <Empty title={`${user} has not talked to ${app} yet`} action={<NewSession app={app} user={user} />}>
@@ -74,10 +78,10 @@ export default function SessionsScreen({ app, user }: { app: string; user: strin
           </Empty>
         )
       )}
-      {sessions.length > 0 && (
+      {rows.length > 0 && (
         <Table columns={columns}>
-          {sessions.map((session) => (
-            <SessionRow key={session.id} session={session} parent={sessions.find((s) => s.id === session.forkedFrom?.sessionId)} id={{ app, user, session: session.id }} pick={(label) => setTyped(label)} />
+          {rows.map((row) => (
+            <SessionRow key={row.session.id} row={row} parent={titles.get(row.session.forkedFrom?.sessionId ?? '')} id={{ app, user, session: row.session.id }} pick={(label) => setTyped(label)} />
           ))}
         </Table>
       )}
@@ -92,40 +96,42 @@ export default function SessionsScreen({ app, user }: { app: string; user: strin
   );
 }
 
-function SessionRow({ session, parent, id, pick }: { session: Session; parent: Session | undefined; id: Key; pick: (label: string) => void }) {
+function SessionRow({ row, parent, id, pick }: { row: Overview; parent: string | undefined; id: Key; pick: (label: string) => void }) {
+  const { session, preview, status, eventCount } = row;
+  const title = row.title || session.id;
   const [open, setOpen] = useState<'edit' | 'delete'>();
   const actions = useSessionActions(id);
   const state = session.state as JsonObject;
-  const { labels, displayName } = metadataOf(state);
-  const keys = Object.keys(state).filter((k) => k !== metadataKey);
+  const { labels } = metadataOf(state);
   const items: Item[] = sessionItems(id, actions, setOpen);
   return (
-    <tr className="border-t hover:bg-paper">
-      <td className="max-w-[340px] px-4 py-1.5">
-        <Link href={to.session(id)} className="block truncate font-medium hover:underline">{titleOf(session)}</Link>
-        {displayName && <span className="block truncate font-mono text-2xs text-faint">{session.id}</span>}
+    <tr className="border-t align-top hover:bg-paper">
+      <td className="w-full max-w-0 px-4 py-1.5">
+        <Link href={to.session(id)} title={session.id} className={`block truncate hover:underline ${row.title ? 'font-medium' : 'font-mono text-xs text-soft'}`}>{title}</Link>
+        {preview && preview !== title && <span className="block truncate text-xs text-soft" data-preview>{preview}</span>}
         {session.forkedFrom && (
           <span className="flex items-center gap-1 text-xs text-faint">
             <Icon name="fork" size={12} />
-            <span className="truncate">branch of <Link href={to.session({ ...id, session: session.forkedFrom.sessionId })} className="hover:underline">{parent ? titleOf(parent) : session.forkedFrom.sessionId}</Link></span>
+            <span className="truncate">branch of <Link href={to.session({ ...id, session: session.forkedFrom.sessionId })} className="hover:underline">{parent ?? session.forkedFrom.sessionId}</Link></span>
           </span>
         )}
       </td>
       <td className="px-2 py-1.5 max-md:hidden">
         <span className="flex flex-wrap gap-1">
           {Object.entries(labels ?? {}).map(([name, value]) => (
-            <button key={name} type="button" onClick={() => pick(`${name}:${value}`)} className="rounded-sm bg-tint px-1.5 font-mono text-2xs leading-5 text-accent hover:underline">
+            <button key={name} type="button" onClick={() => pick(`${name}:${value}`)} className="rounded-sm whitespace-nowrap bg-tint px-1.5 font-mono text-2xs leading-5 text-accent hover:underline">
               {name}:{value}
             </button>
           ))}
         </span>
       </td>
-      <td className="max-w-[220px] truncate px-2 py-1.5 font-mono text-2xs text-faint max-sm:hidden">{keys.join(', ')}</td>
+      <td className="px-2 py-1.5 max-sm:hidden">{status && <Status value={status} />}</td>
+      <td className="px-2 py-1.5 text-right font-mono text-2xs leading-5 text-soft max-sm:hidden" data-events>{eventCount}</td>
       <td className="px-2 py-1.5"><When time={session.lastUpdateTime} /></td>
       <td className="py-0.5 pr-2 text-right">
-        <Menu trigger={<Button tone="quiet" icon="more" bare title={`Actions for ${titleOf(session)}`}>{`Actions for ${titleOf(session)}`}</Button>} items={items} />
+        <Menu trigger={<Button tone="quiet" icon="more" bare title={`Actions for ${title}`}>{`Actions for ${title}`}</Button>} items={items} />
         <EditDialog open={open === 'edit'} onClose={() => setOpen(undefined)} id={id} state={state} />
-        <DeleteDialog open={open === 'delete'} onClose={() => setOpen(undefined)} id={id} title={titleOf(session)} remove={() => (setOpen(undefined), actions.remove())} />
+        <DeleteDialog open={open === 'delete'} onClose={() => setOpen(undefined)} id={id} title={title} remove={() => (setOpen(undefined), actions.remove())} />
       </td>
     </tr>
   );
@@ -224,11 +230,11 @@ function EditForm({ id, state, done }: { id: Key; state: JsonObject; done: () =>
 function ImportButton({ app, user }: { app: string; user: string }) {
   const input = useRef<HTMLInputElement>(null);
   // The session that it was exported from may still be there.
-  const idFor = (name: string) => ({ app, user, session: `${name.replace(/\.jsonl$/, '').slice(0, 200)}-${Date.now().toString(36)}` });
+  const idFor = (name: string) => ({ app, user, session: `${name.replace(/\.jsonl?$/, '').slice(0, 200)}-${Date.now().toString(36)}` });
   const take = async (file: File) => {
     const id = idFor(file.name);
     try {
-      await ask(calls.import(id, file, file.name));
+      await ask(calls.import(id, exportLines(await file.text()), file.name));
       navigate(to.session(id));
     } catch (error) {
       say((error as Error).message, 'bad');
@@ -236,7 +242,7 @@ function ImportButton({ app, user }: { app: string; user: string }) {
   };
   return (
     <>
-      <input ref={input} type="file" accept=".jsonl" className="hidden" tabIndex={-1} aria-hidden="true" onChange={(e) => e.target.files?.[0] && void take(e.target.files[0])} />
+      <input ref={input} type="file" accept=".jsonl,.json" className="hidden" tabIndex={-1} aria-hidden="true" onChange={(e) => e.target.files?.[0] && void take(e.target.files[0])} />
       <Action icon="up" call={() => calls.import(idFor('session.jsonl'), '', 'session.jsonl')} onClick={() => input.current?.click()}>Import</Action>
     </>
   );

@@ -1,8 +1,7 @@
-import { useEffect, useState, type ButtonHTMLAttributes, type ReactNode } from 'react';
+import { useState, type ButtonHTMLAttributes, type ReactNode } from 'react';
 
 import { curl, type Calls } from '../api/calls';
 import { ConnectionError, ParleyError } from '../api/client';
-import { connection } from '../api/connection';
 import { isSignedIn } from '../caller';
 import { Icon, type IconName } from './icons';
 import { say } from './toast';
@@ -165,7 +164,6 @@ export function Loading({ what }: { what: string }) {
 
 export function Problem({ error, what, retry }: { error: Error; what: string; retry?: () => void }) {
   const lost = error instanceof ConnectionError;
-  useEffect(() => (lost && retry ? connection.subscribe(() => !connection.isLost() && retry()) : undefined), [lost, retry]);
   const id = error instanceof ParleyError ? error.requestId : '';
   return (
     <div role="alert" className="rounded-lg border border-bad/40 bg-badtint px-5 py-4">

@@ -234,7 +234,7 @@ function Parts({ event, id, hide }: { event: Event; id: Key; hide: string[] }) {
       {actions?.transferToAgent && <Note>hands over to <Author name={actions.transferToAgent} /></Note>}
       {actions?.escalate && <Note>ends the loop</Note>}
       {files.map(([name, version]) => <SavedFile key={name} id={id} name={name} version={Number(version)} />)}
-      {(titled.displayName || titled.labels) && <Note>is called {brief(titled.displayName ?? '')} {labelsText(titled.labels)}</Note>}
+      {(titled.displayName || titled.labels) && !textOf(event) && <Note>is called {brief(titled.displayName ?? '')} {labelsText(titled.labels)}</Note>}
       {delta.map(([key, value]) => (
         <Note key={key}><span className="text-soft">{key}</span> {value === null ? 'is deleted' : <>= {brief(value as Json, 70)}</>}</Note>
       ))}

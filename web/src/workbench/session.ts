@@ -5,6 +5,7 @@ import { ask, ConnectionError, parley } from '../api/client';
 import { connection } from '../api/connection';
 import type { Event, JsonObject, Key, Part, Run, Session } from '../api/types';
 import { apply, deltaOf } from '../log/history';
+import { titledBy } from '../log/labels';
 import { addPiece, isLocal, queuedFrom, type Live } from '../log/rows';
 import { nodeOf, scopeOf } from '../log/workflow';
 
@@ -38,6 +39,9 @@ export interface Snapshot {
 /** Runs that were begun here, for a screen that is about to open. */
 const begun = new Set<string>();
 
+/** How often a session that nothing runs in is looked at, in milliseconds. */
+const lookAgain = 2000;
+
 const over = (run: Run) => run.status !== 'running' && run.status !== 'queued';
 
 /**
@@ -65,7 +69,9 @@ export class SessionModel {
       if (!this.following && this.snapshot.phase === 'ready') void this.load('reconnect');
     };
     window.addEventListener('focus', onFocus);
+    const watch = setInterval(() => void this.look(), lookAgain);
     return () => {
+      clearInterval(watch);
       this.closed.abort();
       this.following = undefined;
       unsubscribe();
@@ -114,6 +120,18 @@ export class SessionModel {
     const open = new Set(runs.filter((run) => !over(run)).map((run) => run.id));
     for (const event of events) open.delete(event.invocationId);
     return [...events, ...this.snapshot.events.filter((e) => isLocal(e) && open.has(e.invocationId))];
+  }
+
+  /** Looks whether another client has sent something. */
+  private async look() {
+    const { phase, runs } = this.snapshot;
+    if (this.following || phase !== 'ready' || connection.isLost() || document.visibilityState === 'hidden') return;
+    try {
+      const [newest] = await ask<Run[]>(calls.runs(this.key, 1), this.closed.signal);
+      if (newest && !this.following && !runs.some((run) => run.id === newest.id && run.status === newest.status)) await this.load('end');
+    } catch {
+      // What is there stays; the next look may work.
+    }
   }
 
   private async loadFamily(session: Session) {
@@ -173,7 +191,7 @@ export class SessionModel {
     return active?.status === 'queued' ? { active: { ...active, status: 'running' } } : {};
   }
 
-  startCall = (parts: Part[]): Call => calls.startRun(this.key, parts);
+  startCall = (parts: Part[]): Call => calls.startRun(this.key, parts, titledBy(parts, this.snapshot.state, this.snapshot.events));
 
   /** Sends a message. It is false when the server refuses it. */
   send = async (parts: Part[]): Promise<boolean> => {

@@ -2,6 +2,7 @@ import { useEffect, useMemo, useState, type ReactNode } from 'react';
 
 import type { Event, Run } from '../api/types';
 import { measured, type Span } from '../log/spans';
+import { summary } from '../log/rows';
 import { seconds, timelineOf, type Bar } from '../log/timeline';
 import { Status, authorColour } from '../ui/parts';
 
@@ -32,7 +33,7 @@ export function TimelineView({ events, spans, runs, active, run: id, select, cho
     return (
       <div className="px-4 py-3">
         <h2 className="label">run</h2>
-        <p className="mt-1 text-soft">The first message starts a run, and its agents, model calls, tools and waits are drawn here.</p>
+        <p className="mt-1 text-soft">{events.length > 0 ? 'The next message starts a run' : 'The first message starts a run'}, and its agents, model calls, tools and waits are drawn here.</p>
       </div>
     );
   }
@@ -46,9 +47,9 @@ export function TimelineView({ events, spans, runs, active, run: id, select, cho
         <label className="flex min-w-0 flex-1 items-center gap-2">
           <span className="label">run</span>
           <select value={id} onChange={(e) => chooseRun(e.target.value)} className="min-w-0 flex-1 truncate bg-transparent font-mono text-2xs">
-            {!runs.some((r) => r.id === id) && <option value={id}>{id}</option>}
-            {runs.map((r, i) => (
-              <option key={r.id} value={r.id}>{runs.length - i} · {r.id} · {r.status}</option>
+            {!runs.some((r) => r.id === id) && <option value={id}>{nameOfRun(id, events)}</option>}
+            {runs.map((r) => (
+              <option key={r.id} value={r.id}>{nameOfRun(r.id, events)} · {r.status}</option>
             ))}
           </select>
         </label>
@@ -95,6 +96,12 @@ export function TimelineView({ events, spans, runs, active, run: id, select, cho
       </ol>}
     </>
   );
+}
+
+/** What a run is known by: what was said, or its id. */
+function nameOfRun(id: string, events: Event[]): string {
+  const message = events.find((e) => e.invocationId === id && e.author === 'user');
+  return (message && summary(message).slice(0, 60)) || id;
 }
 
 function useNow(running: boolean): number {

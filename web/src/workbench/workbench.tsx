@@ -4,7 +4,7 @@ import { calls } from '../api/calls';
 import { ParleyError } from '../api/client';
 import type { Event, JsonObject, Key, Part, Session } from '../api/types';
 import { branchesOf } from '../log/branches';
-import { metadataOf, titleOf } from '../log/labels';
+import { nameOf, titleOf } from '../log/labels';
 import { pendingOf } from '../log/pending';
 import { rowsOf, textOf } from '../log/rows';
 import { Link, navigate, setQuery, to, useQuery } from '../router';
@@ -193,8 +193,10 @@ function Header({ model, snapshot, waiting }: { model: SessionModel; snapshot: S
   const { key } = model;
   const [open, setOpen] = useState<'edit' | 'delete'>();
   const actions = useSessionActions(key);
-  const meta = metadataOf(snapshot.state);
-  const title = meta.displayName || key.session;
+  const title = nameOf(key.session, snapshot.state, snapshot.events);
+  useEffect(() => {
+    document.title = `${title} · ${key.app} · Parley`;
+  }, [title, key.app]);
   const last = snapshot.runs[0];
   const status = snapshot.active?.status ?? (waiting > 0 ? 'waiting' : last?.status);
   return (
@@ -217,7 +219,7 @@ function Header({ model, snapshot, waiting }: { model: SessionModel; snapshot: S
         trigger={<Button tone="quiet" icon="more" bare>Session actions</Button>}
         items={[
           ...sessionItems(key, actions, setOpen),
-          { label: 'Read again', icon: 'retry', act: () => void model.load('end'), call: calls.session(key) },
+          { label: 'Refresh', icon: 'retry', act: () => void model.load('end'), call: calls.session(key) },
           { label: 'Copy the session id', icon: 'copy', act: () => void copy(key.session) },
         ]}
       />

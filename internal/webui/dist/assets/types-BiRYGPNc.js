@@ -1,0 +1,1 @@
+var e=e=>e.content?.parts??[];export{e as t};
