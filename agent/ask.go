@@ -127,13 +127,40 @@ func (l *llm) contents(ctx *Context, t *trail) []*event.Content {
 			return b.readNode(ctx)
 		}
 	}
-	if t == nil && short == nil && b.thoughts == 0 && b.turn == nil && l.cfg.IncludeContents != IncludeNone {
-		key := viewKey{b.agent, ctx.branch, b.isolation}
-		if v := viewOf(ctx.inv.Log, key); v != nil {
-			return v.contents(ctx.inv.Log, key)
+	if t == nil && short == nil && l.cfg.IncludeContents != IncludeNone {
+		if contents := l.viewed(ctx, &b); contents != nil {
+			return contents
 		}
 	}
 	return b.read(ctx.inv.Log, ctx.branch, l.cfg.IncludeContents, short)
+}
+
+// viewed is what b reads, from a view; nil if the log keeps none.
+func (l *llm) viewed(ctx *Context, b *builder) []*event.Content {
+	log := ctx.inv.Log
+	key := viewKey{agent: b.agent, branch: ctx.branch, isolation: b.isolation, silent: b.thoughts > 0, part: b.thoughts > 0 || b.turn != nil}
+	v := viewOf(log, key)
+	if v == nil {
+		return nil
+	}
+	if !key.part {
+		contents := v.contents(log, key)
+		if l.coder != nil || len(ctx.box.requesters)+len(ctx.inv.hooks.beforeModel)+len(l.cfg.BeforeModel) > 0 {
+			contents = slices.Clone(contents) // what is to change requests may do it in place
+		}
+		return contents
+	}
+	end := log.Len()
+	if key.silent {
+		end = min(end, b.thoughts)
+	}
+	if b.turn != nil {
+		end = min(end, ctx.inv.firstOfRuns())
+	}
+	return v.before(log, key, end, func(rest *builder) {
+		rest.thoughts, rest.turn = b.thoughts, b.turn
+		rest.readFrom(log, end, ctx.branch, nil)
+	})
 }
 
 func (l *llm) instruct(ctx *Context) (text string, err error) {

@@ -171,6 +171,9 @@ func (c *Context) again(lifts map[string]*lifted) (*event.Event, map[string]*too
 // made is the latest call with an id that this agent made before a place in the
 // log, and the place. Models that number their calls use a number again.
 func (c *Context) made(id string, before int) (*event.FunctionCall, int) {
+	if !hasCall(c.inv.Log, id) {
+		return nil, -1
+	}
 	for i := before - 1; i >= 0; i-- {
 		ev := c.inv.Log.At(i)
 		if !c.mine(ev) {

@@ -30,6 +30,15 @@ func (b *builder) read(log agentrt.Log, branch string, include IncludeContents, 
 		size = max(size-(short.last-short.first), 0)
 	}
 	b.out = make([]*event.Content, 0, size)
+	b.readFrom(log, first, branch, short)
+	b.asGiven()
+	return b.out
+}
+
+// readFrom is read for the events from a place on. Their calls and answers keep the ids
+// of the log.
+func (b *builder) readFrom(log agentrt.Log, first int, branch string, short *compacted) {
+	end := log.Len()
 	for i := first; i < end; i++ {
 		if short == nil || i < short.first || i > short.last {
 			b.input(log.At(i))
@@ -50,8 +59,6 @@ func (b *builder) read(log agentrt.Log, branch string, include IncludeContents, 
 		i = short.last
 	}
 	b.input(nil)
-	b.asGiven()
-	return b.out
 }
 
 // tell adds an event, without what was thought if silent.
@@ -277,11 +284,7 @@ type turn struct {
 func (b *builder) readNode(ctx *Context) []*event.Content {
 	b.say(inputContent(ctx.node.input))
 	t := &turn{ctx: ctx}
-	from := 0 // a run that this one resumes may have begun anywhere
-	if ctx.inv.Resume == nil {
-		from = ctx.inv.begins()
-	}
-	for i := from; i < ctx.inv.Log.Len(); i++ {
+	for i := ctx.inv.firstOfRuns(); i < ctx.inv.Log.Len(); i++ {
 		if ev := ctx.inv.Log.At(i); t.has(ev) {
 			b.tell(ev, ctx.branch, i < b.thoughts)
 		}

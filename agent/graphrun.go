@@ -134,7 +134,7 @@ func (c *Context) userInput() json.RawMessage {
 	content := c.inv.UserContent
 	if c.inv.Resume != nil {
 		runs := c.inv.runsBefore()
-		for i := range c.inv.Log.Len() {
+		for i := c.inv.firstOfRuns(); i < c.inv.Log.Len(); i++ {
 			if ev := c.inv.Log.At(i); ev.Author == event.User && runs[ev.InvocationID] && ev.Content != nil {
 				content = ev.Content
 				break

@@ -69,6 +69,7 @@ type workflowLog struct {
 	runsOnce sync.Once
 	runs     map[string]bool // see invocation.runsBefore
 	message  int             // the index of the message that began the run, once runs is set
+	first    int             // see invocation.firstOfRuns
 
 	mu     sync.Mutex
 	graphs map[string]int // runs of workflows that are not nodes, by path
@@ -95,7 +96,7 @@ func (inv *invocation) readNodes() *nodeRecords {
 	all := &nodeRecords{runs: map[string][]*nodeRecord{}}
 	runs := inv.runsBefore()
 	message := inv.workflowLog().message
-	for i := range inv.Log.Len() {
+	for i := inv.firstOfRuns(); i < inv.Log.Len(); i++ {
 		ev := inv.Log.At(i)
 		if !runs[ev.InvocationID] || ev.Partial {
 			continue
@@ -133,11 +134,18 @@ func (inv *invocation) nodeOutput(name string) json.RawMessage {
 // runsBefore returns the ids of this run and of those that it resumes.
 func (inv *invocation) runsBefore() map[string]bool {
 	w := inv.workflowLog()
-	w.runsOnce.Do(func() { w.runs, w.message = inv.resumed() })
+	w.runsOnce.Do(func() { w.runs, w.message, w.first = inv.resumed() })
 	return w.runs
 }
 
-func (inv *invocation) resumed() (runs map[string]bool, message int) {
+// firstOfRuns returns a place before which the log has no event of the runs of runsBefore,
+// so that they are not searched in all of a long log.
+func (inv *invocation) firstOfRuns() int {
+	inv.runsBefore()
+	return inv.workflowLog().first
+}
+
+func (inv *invocation) resumed() (runs map[string]bool, message, first int) {
 	log := inv.Log
 	message = -1
 	for i := log.Len() - 1; i >= 0; i-- {
@@ -149,7 +157,7 @@ func (inv *invocation) resumed() (runs map[string]bool, message int) {
 	}
 	runs = map[string]bool{inv.ID: true, "": true}
 	if inv.Resume == nil {
-		return runs, message
+		return runs, message, inv.begins()
 	}
 	next := inv.Resume.InvocationID
 	for i := message - 1; i >= 0 && next != ""; i-- {
@@ -158,7 +166,7 @@ func (inv *invocation) resumed() (runs map[string]bool, message int) {
 		if ev.Author != event.User || ev.InvocationID != next {
 			continue
 		}
-		next = ""
+		next, first = "", i
 		for _, r := range ev.FunctionResponses() {
 			for j := i - 1; j >= 0 && next == ""; j-- {
 				if asked := log.At(j); slices.Contains(asked.LongRunningToolIDs, r.ID) {
@@ -167,7 +175,10 @@ func (inv *invocation) resumed() (runs map[string]bool, message int) {
 			}
 		}
 	}
-	return runs, message
+	if next != "" { // where it began is not known
+		first = 0
+	}
+	return runs, message, first
 }
 
 // of returns the record of a run, a new one if the latest has ended.

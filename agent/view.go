@@ -14,9 +14,11 @@ import (
 
 // view is what the model of one agent sees of a log.
 type view struct {
-	mu    sync.Mutex
-	b     builder          // after the first read events; its contents have the ids of the log
-	given []*event.Content // the same contents with the ids that the model gave
+	mu sync.Mutex
+	b  builder // after the first read events; its contents have the ids of the log
+	// given has the same contents with the ids that the model gave. Requests share it: it
+	// is appended to, and what it has does not change.
+	given []*event.Content
 	cursor
 
 	short    *compacted // the latest compaction in what was searched for it
@@ -37,7 +39,12 @@ func (c *cursor) fits(log agentrt.Log, end int) bool {
 }
 
 // viewKey is all that the contents of a view depend on, besides the log.
-type viewKey struct{ agent, branch, isolation string }
+type viewKey struct {
+	agent, branch, isolation string
+	// A view that ends before the end of the log, where a request begins to differ; see
+	// view.before. It may be without what was thought.
+	part, silent bool
+}
 
 // views are those of one log, for all runs of the session.
 type views struct {
@@ -80,29 +87,56 @@ func viewOf(log agentrt.Log, key viewKey) *view {
 	return v
 }
 
-// contents reads what is new in the log, and returns all contents. The caller owns
-// the slice.
+// contents reads what is new in the log, and returns all contents, which the caller must
+// not change. To return a copy would cost as much as the conversation is long.
 func (v *view) contents(log agentrt.Log, key viewKey) []*event.Content {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	end := log.Len()
+	v.extend(log, key, log.Len())
+	return slices.Clip(v.given)
+}
+
+// extend reads the events before end that were not read yet.
+func (v *view) extend(log agentrt.Log, key viewKey, end int) {
 	if !v.fits(log, end) {
-		v.b, v.given, v.read = builder{agent: key.agent, isolation: key.isolation}, nil, 0
+		v.b, v.given, v.cursor = builder{agent: key.agent, isolation: key.isolation}, nil, cursor{}
 	}
-	same := len(v.given) // contents that stay as they are
-	if v.b.answer != nil {
-		same-- // more calls may be answered, and that is where
+	same := len(v.given)
+	var answer *event.Content
+	if v.b.answer != nil { // more calls may be answered, in its place
+		answer = v.b.out[same-1]
 	}
 	v.b.sent = true
 	for ; v.read < end; v.read++ {
 		v.last = log.At(v.read)
-		v.b.tell(v.last, key.branch, false)
+		v.b.tell(v.last, key.branch, key.silent)
 	}
-	v.given = v.given[:same]
+	if answer != nil && v.b.out[same-1] != answer {
+		same--
+		v.given = append(make([]*event.Content, 0, cap(v.given)), v.given[:same]...)
+	}
 	for _, c := range v.b.out[same:] {
 		v.given = append(v.given, contentAsGiven(c))
 	}
-	return slices.Clone(v.given)
+}
+
+// before returns the contents of a request that differs from the view from the event at a
+// place on: rest adds them to a builder that has read the events before it.
+func (v *view) before(log agentrt.Log, key viewKey, end int, rest func(*builder)) []*event.Content {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.extend(log, key, end)
+	b := v.b
+	b.out, b.asked, b.sent = slices.Clone(v.b.out), slices.Clip(v.b.asked), true
+	rest(&b)
+	for i, c := range b.out {
+		if i < len(v.given) && c == v.b.out[i] {
+			b.out[i] = v.given[i]
+		} else {
+			b.out[i] = contentAsGiven(c)
+		}
+	}
+	return b.out
 }
 
 // compaction returns the latest compaction in the log, nil if there is none.

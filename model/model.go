@@ -49,9 +49,9 @@ func NewRequest(assemble func() []*event.Content) *Request {
 	return &Request{assemble: assemble}
 }
 
-// Contents returns the conversation so far, oldest first. The contents are
-// shared with the session's log and must not be changed; use SetContents to
-// send others.
+// Contents returns the conversation so far, oldest first. The slice and the
+// contents are shared with later requests of the session and must not be changed;
+// append to the slice, or use SetContents, to send others.
 func (r *Request) Contents() []*event.Content {
 	if r.assemble != nil {
 		r.contents, r.assemble = r.assemble(), nil
