@@ -159,8 +159,29 @@ func (l *log) HasCall(id string) bool {
 	return l.hasOwnCall(id) || l.indexed.Has(l.whole, id)
 }
 
+// derived is what runs of a session keep of its log.
+type derived struct {
+	waits openWaits
+
+	mu     sync.Mutex
+	agents any
+}
+
+func (l *log) derived() *derived {
+	d, _ := l.indexed.Derived(func() any { return &derived{} }).(*derived)
+	return d
+}
+
 // Derived returns what agents have kept about the session.
-func (l *log) Derived(create func() any) any { return l.indexed.Derived(create) }
+func (l *log) Derived(create func() any) any {
+	d := l.derived()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.agents == nil {
+		d.agents = create()
+	}
+	return d.agents
+}
 
 // hasOwnCall is HasCall for the calls of the run. Most runs ask once, before
 // their first call, so events are indexed when it is asked.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync"
 
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/agentrt"
@@ -37,52 +38,70 @@ type wait struct {
 	from   int        // index in runs of the first one with an open call
 }
 
-// waits are the waits of a log.
+// waits are the waits of a log. They are read from its events in order, so that those of
+// a longer log follow from what is new in it.
 type waits struct {
 	all []*wait
 	of  map[string]*wait // by the ids of their runs
+
+	calls map[string]*askedCall // that have no final answer
+	made  int                   // calls
 }
 
 // waitsIn finds the waits in a log. Most are over and have no open calls. Runs
 // without calls, which are most of a long log, are left out (BenchmarkAnswer).
 func waitsIn(l *log) *waits {
-	found := &waits{of: map[string]*wait{}}
-	calls, made := map[string]*askedCall{}, 0 // that have no final answer
+	found := newWaits()
 	for i := range l.Len() {
-		ev := l.At(i)
-		w := found.of[ev.InvocationID]
-		for _, r := range ev.FunctionResponses() {
-			call := calls[r.ID]
-			if call == nil {
-				continue
-			}
-			if w == nil && ev.Author == event.User {
-				w = found.of[call.run]
-				w.runs = append(w.runs, ev.InvocationID)
-				found.of[ev.InvocationID] = w
-			}
-			call.long = call.long || slices.Contains(ev.LongRunningToolIDs, r.ID)
-			if call.unmade = agentrt.Unmade(ev, r); !call.unmade && (!call.long || isFinal(ev, r)) {
-				delete(calls, r.ID)
-			}
+		found.add(l.At(i))
+	}
+	found.list()
+	return found
+}
+
+func newWaits() *waits { return &waits{of: map[string]*wait{}, calls: map[string]*askedCall{}} }
+
+// add reads the next event.
+func (found *waits) add(ev *event.Event) {
+	w := found.of[ev.InvocationID]
+	for _, r := range ev.FunctionResponses() {
+		call := found.calls[r.ID]
+		if call == nil {
+			continue
 		}
-		asked := ev.FunctionCalls()
-		if w == nil && len(asked) > 0 {
-			w = &wait{runs: []string{ev.InvocationID}}
-			found.all = append(found.all, w)
+		if w == nil && ev.Author == event.User {
+			w = found.of[call.run]
+			w.runs = append(w.runs, ev.InvocationID)
 			found.of[ev.InvocationID] = w
 		}
-		if w != nil {
-			w.latest = max(w.latest, ev.Timestamp)
-		}
-		for _, call := range asked {
-			made++
-			calls[call.ID] = &askedCall{run: ev.InvocationID, number: made, openCall: openCall{
-				id: call.ID, name: call.Name, author: ev.Author, branch: ev.Branch, long: slices.Contains(ev.LongRunningToolIDs, call.ID),
-			}}
+		call.long = call.long || slices.Contains(ev.LongRunningToolIDs, r.ID)
+		if call.unmade = agentrt.Unmade(ev, r); !call.unmade && (!call.long || isFinal(ev, r)) {
+			delete(found.calls, r.ID)
 		}
 	}
-	for _, call := range slices.SortedFunc(maps.Values(calls), func(a, b *askedCall) int { return a.number - b.number }) {
+	asked := ev.FunctionCalls()
+	if w == nil && len(asked) > 0 {
+		w = &wait{runs: []string{ev.InvocationID}}
+		found.all = append(found.all, w)
+		found.of[ev.InvocationID] = w
+	}
+	if w != nil {
+		w.latest = max(w.latest, ev.Timestamp)
+	}
+	for _, call := range asked {
+		found.made++
+		found.calls[call.ID] = &askedCall{run: ev.InvocationID, number: found.made, openCall: openCall{
+			id: call.ID, name: call.Name, author: ev.Author, branch: ev.Branch, long: slices.Contains(ev.LongRunningToolIDs, call.ID),
+		}}
+	}
+}
+
+// list sets the open calls of the waits.
+func (found *waits) list() {
+	for _, w := range found.all {
+		w.open, w.from = nil, 0
+	}
+	for _, call := range slices.SortedFunc(maps.Values(found.calls), func(a, b *askedCall) int { return a.number - b.number }) {
 		if !call.long && !call.unmade {
 			continue
 		}
@@ -92,7 +111,6 @@ func waitsIn(l *log) *waits {
 		}
 		w.open = append(w.open, call.openCall)
 	}
-	return found
 }
 
 // askedCall is a call that may wait for an answer from outside.
@@ -231,17 +249,56 @@ func (w *waits) unanswered() []string {
 	return runs
 }
 
-// answeredBy returns the waits that a run has ended: those with open calls before
-// it, and without now.
-func answeredBy(run string, before, now *log) []session.Settled {
-	open := waitsIn(now).unanswered()
+// openWaits are the waits of a session that may have open calls. They are kept with its
+// log, so that an answer costs what was added to the log since the last one.
+type openWaits struct {
+	mu    sync.Mutex
+	waits *waits
+	read  int          // the first events of the log that were read
+	last  *event.Event // the last one of them
+}
+
+// answeredBy returns the waits that a run has ended: those with open calls before its
+// first event, which is at a place in the log, and without now.
+func (o *openWaits) answeredBy(run string, l *log, first int) []session.Settled {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	// A rewind removes events, and a store may have decoded them again.
+	if o.read == 0 || o.read > first || l.At(o.read-1) != o.last {
+		o.waits, o.read = newWaits(), 0
+	}
+	before := o.unanswered(l, first)
+	open := o.unanswered(l, l.Len())
+	o.waits.prune()
 	var settled []session.Settled
-	for _, id := range waitsIn(before).unanswered() {
+	for _, id := range before {
 		if !slices.Contains(open, id) {
 			settled = append(settled, session.Settled{Run: id, Status: session.Completed, By: run})
 		}
 	}
 	return settled
+}
+
+// unanswered reads the events before end, and returns waits.unanswered after them.
+func (o *openWaits) unanswered(l *log, end int) []string {
+	for ; o.read < end; o.read++ {
+		o.last = l.At(o.read)
+		o.waits.add(o.last)
+	}
+	o.waits.list()
+	return o.waits.unanswered()
+}
+
+// prune removes the waits without open calls, whose runs have all ended: nothing opens
+// them again.
+func (w *waits) prune() {
+	open := map[*wait]bool{}
+	for _, call := range w.calls {
+		open[w.of[call.run]] = true
+	}
+	over := func(one *wait) bool { return !open[one] }
+	w.all = slices.DeleteFunc(w.all, over)
+	maps.DeleteFunc(w.of, func(_ string, one *wait) bool { return over(one) })
 }
 
 // settled returns the waits that the run has ended. An undone run has answered
@@ -252,7 +309,7 @@ func (t *turn) settled(status session.Status, undo bool) []session.Settled {
 		return nil
 	}
 	n, _ := slices.BinarySearchFunc(now.before, t.row.First, func(e *session.Entry, first int64) int { return cmp.Compare(e.Seq, first) })
-	return answeredBy(t.id, &log{before: now.before[:n]}, now)
+	return now.derived().waits.answeredBy(t.id, now, n)
 }
 
 // rewound returns the waits that a rewind from one log to a shorter one changes:
