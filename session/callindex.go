@@ -1,6 +1,9 @@
 package session
 
-import "sync"
+import (
+	"slices"
+	"sync"
+)
 
 // CallIndex holds the ids of the function calls in a log. All snapshots of a
 // session share it, so that every entry is decoded once, and not once for each run.
@@ -10,7 +13,28 @@ type CallIndex struct {
 	ids  map[string]struct{}
 	read int // the number of indexed entries of the log
 
+	visible []*Entry // of the first seen entries of the log, if it was rewound
+	seen    int
+
 	derived any
+}
+
+// visibleIn is Visible for the log of the session from its first entry on, whose last
+// entry that rewinds it has the sequence number rewound. Most later calls only add to what
+// an earlier one has found.
+func (x *CallIndex) visibleIn(log []*Entry, rewound int64) []*Entry {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	switch {
+	case len(log) < x.seen:
+		return Visible(log)
+	case int64(x.seen) < rewound:
+		x.visible = Visible(log)
+	default:
+		x.visible = append(x.visible, log[x.seen:]...)
+	}
+	x.seen = len(log)
+	return slices.Clip(x.visible)
 }
 
 // Derived returns the value that create has returned in the first call. It is where

@@ -54,8 +54,11 @@ func (e *Entry) invocation() (string, bool) {
 
 // Seen returns the entries that are not rewound.
 func (s *Session) Seen() []*Entry {
-	if s.Rewound == 0 {
+	switch {
+	case s.Rewound == 0:
 		return s.Entries
+	case s.Calls != nil && len(s.Entries) > 0 && s.Entries[0].Seq == 1:
+		return s.Calls.visibleIn(s.Entries, s.Rewound)
 	}
 	return Visible(s.Entries)
 }

@@ -2,6 +2,7 @@ package session_test
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -163,5 +164,47 @@ func TestStateOf(t *testing.T) {
 	rewound := append(slices.Clone(log[:2]), script(t, "<e")...)
 	if diff := cmp.Diff(state("a", "1", "b", "2"), session.StateOf(nil, rewound)); diff != "" {
 		t.Errorf("after a rewind (-want +got):\n%s", diff)
+	}
+}
+
+// What a session keeps of its rewound log is what Visible finds in the whole log, however
+// the log has grown.
+func TestSeenGrowsWithTheLog(t *testing.T) {
+	for seed := range uint64(50) {
+		rng := rand.New(rand.NewPCG(seed, 1))
+		var list []string
+		for range 120 {
+			word := string(rune('a' + rng.IntN(9)))
+			switch rng.IntN(12) {
+			case 0:
+				word = "<" + word
+			case 1:
+				word = "=" + word
+			}
+			list = append(list, word)
+		}
+		log := script(t, strings.Join(list, " "))
+		calls := &session.CallIndex{}
+		var before []*session.Entry
+		var said string
+		for n := 0; n <= len(log); n += rng.IntN(4) {
+			rewound := int64(0)
+			for i, word := range list[:n] {
+				if strings.ContainsAny(word[:1], "<=") {
+					rewound = int64(i) + 1
+				}
+			}
+			s := &session.Session{Entries: log[:n:n], Rewound: rewound, Calls: calls}
+			got := s.Seen()
+			if want := words(session.Visible(log[:n])); words(got) != want {
+				t.Fatalf("seed %d: after %v: %s, want %s", seed, list[:n], words(got), want)
+			}
+			if words(before) != said {
+				t.Fatalf("seed %d: an earlier reading was changed", seed)
+			}
+			if rng.IntN(3) == 0 {
+				before, said = got, words(got)
+			}
+		}
 	}
 }
