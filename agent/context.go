@@ -195,6 +195,9 @@ func open(log agentrt.Log, invocationID string) map[string]*event.Event {
 				calls[id] = ev
 			}
 		}
+		if ev.Author == event.User && invocationID != "" {
+			break // the message that began it; events of a private log have no invocation id
+		}
 	}
 	return calls
 }

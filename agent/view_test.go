@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"iter"
 	"math/rand/v2"
@@ -28,7 +29,8 @@ func (l *countedLog) At(i int) *event.Event {
 	return l.PrivateLog.At(i)
 }
 
-func (*countedLog) HasCall(string) bool { return false } // logs of sessions have an index
+// HasCall does not count: logs of sessions have an index.
+func (l *countedLog) HasCall(id string) bool { return hasCall(l.PrivateLog, id) }
 
 // asJSON is what a model would be sent.
 func asJSON(t *testing.T, contents []*event.Content) []string {
@@ -242,6 +244,64 @@ func TestTurnReadsOnlyNewEvents(t *testing.T) {
 			early, late := slices.Min(read[short-20:short]), slices.Min(read[long-20:long])
 			if late > early+10 || late > 80 {
 				t.Errorf("before turn %d, turns read %d events, and before turn %d %d", short, early, long, late)
+			}
+		})
+	}
+}
+
+// An answer to a question in a long session reads as many events as one in a short session.
+func TestAnswerReadsOnlyNewEvents(t *testing.T) {
+	later := tool.Must(tool.New(tool.Declaration{Name: "f", LongRunning: true}, func(*tool.Context, struct{}) (any, error) { return nil, nil }))
+	asking := func(name string) *Agent {
+		m := &lastReader{call: &event.FunctionCall{Name: "f", Args: json.RawMessage(`{}`)}}
+		return Must(NewLLM(LLMConfig{Name: name, Model: m, Tools: []tool.Tool{later}}))
+	}
+	for name, root := range map[string]*Agent{
+		"one agent":  asking("a"),
+		"sequential": Must(NewSequential(Config{Name: "root", SubAgents: []*Agent{asking("a")}})),
+		"workflow":   Must(NewWorkflow(WorkflowConfig{Name: "root", Edges: Chain(Start, AgentNode(asking("a"), NodeConfig{}))})),
+		"history":    Must(NewWorkflow(WorkflowConfig{Name: "root", Edges: Chain(Start, AgentNode(asking("a"), NodeConfig{History: true}))})),
+	} {
+		t.Run(name, func(t *testing.T) {
+			log := &countedLog{PrivateLog: agentrt.NewPrivateLog(nil, nil)}
+			run := func(id string, message *event.Content, resume *agentrt.Resume) (asked string, read int, err error) {
+				inv := &agentrt.Invocation{ID: id, UserContent: message, Log: log, Resume: resume}
+				emit := func(ev *event.Event) error {
+					ev.InvocationID = inv.ID
+					for _, id := range ev.LongRunningToolIDs {
+						asked = id
+					}
+					return log.Emit(ev)
+				}
+				if err := emit(&event.Event{Author: event.User, Content: inv.UserContent}); err != nil {
+					t.Fatal(err)
+				}
+				before := log.read.Load()
+				err = inv.Start(t.Context(), root, emit)
+				return asked, int(log.read.Load() - before), err
+			}
+			const short, long = 100, 600
+			read := make([]int, long+1)
+			for turn := range read {
+				id := fmt.Sprint(turn)
+				call, _, err := run(id, event.Text(event.RoleUser, "hi"), nil)
+				if !errors.Is(err, ErrWaiting) {
+					t.Fatalf("error %v, want ErrWaiting", err)
+				}
+				answer := &event.Content{Role: event.RoleUser, Parts: []*event.Part{{
+					FunctionResponse: &event.FunctionResponse{ID: call, Name: "f", Response: json.RawMessage(`{"ok":true}`)},
+				}}}
+				waits := "a"
+				if root.kind == KindWorkflow {
+					waits = "root"
+				}
+				if _, read[turn], err = run(id+"-answer", answer, &agentrt.Resume{Agent: waits, InvocationID: id}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			early, late := slices.Min(read[short-20:short]), slices.Min(read[long-20:long])
+			if late > early+10 || late > 120 {
+				t.Errorf("before turn %d, answers read %d events, and before turn %d %d", short, early, long, late)
 			}
 		})
 	}
