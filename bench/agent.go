@@ -7,6 +7,7 @@ import (
 	"io"
 	"iter"
 	"log/slog"
+	"net/http"
 	"os"
 	"strings"
 	"sync"
@@ -16,14 +17,16 @@ import (
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/gctune"
 	"github.com/parley-run/parley/model"
+	"github.com/parley-run/parley/model/openai"
 	"github.com/parley-run/parley/tool"
 )
 
-// The applications: one that answers, one whose model sees the conversation, one that says a word and waits, one whose
-// tool waits, and a workflow.
+// The applications: one that answers, one whose model sees the conversation, one that asks for an approval, one that says
+// a word and waits, one whose tool waits, and a workflow.
 const (
 	weatherApp = "weather"
 	talkApp    = "talk"
+	askApp     = "ask"
 	holdApp    = "hold"
 	blockApp   = "block"
 	graphApp   = "graph"
@@ -59,13 +62,23 @@ func parleyServer(gate *gate, w workload, where place) (*parley.Server, error) {
 	if err != nil {
 		return nil, err
 	}
+	approve, err := tool.New(tool.Declaration{
+		Name: "approve", Description: "Asks for an approval.", LongRunning: true,
+	}, func(*tool.Context, struct{}) (report, error) { return report{Status: "pending"}, nil })
+	if err != nil {
+		return nil, err
+	}
+	encoded, err := newEncodedModel(gate)
+	if err != nil {
+		return nil, err
+	}
 	apps := map[string]*agent.Agent{}
-	tools := map[string]tool.Tool{weatherApp: weather, talkApp: weather, holdApp: weather, blockApp: slow}
-	for name, m := range map[string]model.Model{weatherApp: weatherModel{}, talkApp: weatherModel{}, holdApp: holdModel{gate}, blockApp: weatherModel{}} {
+	tools := map[string]tool.Tool{weatherApp: weather, talkApp: weather, askApp: approve, holdApp: weather, blockApp: slow}
+	for name, m := range map[string]model.Model{weatherApp: weatherModel{}, talkApp: encoded, askApp: askModel{}, holdApp: holdModel{gate}, blockApp: weatherModel{}} {
 		// What a model is sent grows with the session. That is the model's cost, and
 		// would hide how much the rest grows.
 		include := agent.IncludeNone
-		if name == talkApp {
+		if name == talkApp || name == askApp {
 			include = agent.IncludeAll
 		}
 		apps[name], err = agent.NewLLM(agent.LLMConfig{
@@ -162,6 +175,59 @@ func (weatherModel) Generate(_ context.Context, req *model.Request) iter.Seq2[*m
 	}
 }
 
+// encodedModel is weatherModel. When the gate is left open, it also encodes its requests as
+// the adapter of a provider does.
+type encodedModel struct {
+	weatherModel
+	gate    *gate
+	adapter model.Model
+}
+
+func newEncodedModel(gate *gate) (*encodedModel, error) {
+	adapter, err := openai.New("bench", &openai.Options{BaseURL: "http://provider.invalid/v1", HTTPClient: &http.Client{Transport: discard{}}})
+	return &encodedModel{gate: gate, adapter: adapter}, err
+}
+
+func (m *encodedModel) Generate(ctx context.Context, req *model.Request) iter.Seq2[*model.Response, error] {
+	if m.gate.isLeft() {
+		for _, err := range m.adapter.Generate(ctx, req) {
+			if err != nil {
+				return func(yield func(*model.Response, error) bool) { yield(nil, err) }
+			}
+		}
+	}
+	return m.weatherModel.Generate(ctx, req)
+}
+
+// discard is a provider that reads requests, and answers with a word.
+type discard struct{}
+
+func (discard) RoundTrip(r *http.Request) (*http.Response, error) {
+	if _, err := io.Copy(io.Discard, r.Body); err != nil {
+		return nil, err
+	}
+	const body = `{"choices":[{"finish_reason":"stop","message":{"role":"assistant","content":"yes"}}]}`
+	return &http.Response{
+		StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}},
+		Body: io.NopCloser(strings.NewReader(body)), Request: r,
+	}, nil
+}
+
+// askModel asks for an approval with a call of the id that the user writes, and says
+// something when it has one.
+type askModel struct{ weatherModel }
+
+func (m askModel) Generate(ctx context.Context, req *model.Request) iter.Seq2[*model.Response, error] {
+	turn := req.Contents()
+	last := turn[len(turn)-1]
+	if len(last.FunctionResponses()) > 0 {
+		return m.weatherModel.Generate(ctx, req)
+	}
+	asked := &event.FunctionCall{ID: last.Text(), Name: "approve", Args: json.RawMessage(`{}`)}
+	resp := &model.Response{FinishReason: "STOP", Content: &event.Content{Role: event.RoleModel, Parts: []*event.Part{{FunctionCall: asked}}}}
+	return func(yield func(*model.Response, error) bool) { yield(resp, nil) }
+}
+
 // slowModel asks for the weather where it takes its time.
 type slowModel struct{ weatherModel }
 
@@ -221,6 +287,12 @@ func (g *gate) open() {
 		close(g.pass)
 		g.pass = make(chan struct{})
 	}
+}
+
+func (g *gate) isLeft() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.left
 }
 
 // leaveOpen lets everyone pass from now on.

@@ -15,9 +15,12 @@ func longSession(kind string, limit float64) scenario {
 
 // longConversation is longSession with a model that is sent the whole conversation,
 // and looks at the end of it only.
-func longConversation() scenario {
-	return long("long_conversation", runConversation, inMemory, limitGrowthSeen)
+func longConversation(kind string) scenario {
+	return long("long_conversation", runConversation, kind, limitGrowth)
 }
+
+// longAnswers is longConversation with a question in every turn, and an answer to it.
+func longAnswers(kind string) scenario { return long("long_answers", runAnswers, kind, limitGrowth) }
 
 func long(name string, w workload, kind string, limit float64) scenario {
 	if kind != inMemory {
@@ -41,32 +44,73 @@ func long(name string, w workload, kind string, limit float64) scenario {
 			return nil, err
 		}
 		defer c.stop()
-		// With a database, elapsed time counts: the CPU time may be that of another process.
+		// What a database does for a turn is in the elapsed time: its CPU time may be that
+		// of another process. What a server derives from the log is in its own CPU time.
+		stored := kind != inMemory && w.app == weatherApp
 		unit, cost := "CPU s", c.spend
-		if kind != inMemory {
+		if stored {
 			unit, cost = "s", clock
 		}
 		spent, err := b.grow(ctx, c, w, name, cost)
 		if err != nil {
 			return nil, err
 		}
-		early := b.window / b.parallel / 2
-		unit = fmt.Sprintf("%s per 1000, turn %d to %d", unit, b.grown, early)
-		results := []result{compared(name, unit, spent[0], spent[1], limit)}
-		if kind == inMemory {
+		span := fmt.Sprintf("turn %d to %d", b.grown, b.early())
+		results := []result{compared(name, unit+" per 1000, "+span, spent[0], spent[1], limit)}
+		switch {
+		case stored:
+			spent, err = b.cold(ctx, where, c, w, name)
+			unit = "ms, cold, " + span
+		case w.app == talkApp && kind == inMemory:
+			spent, err = b.encoding(ctx, c, w, name)
+			unit = "CPU s per 1000 with an adapter's encoding, " + span
+		default:
 			return results, nil
 		}
-		if spent, err = b.cold(ctx, where, c, w, name, early); err != nil {
+		if err != nil {
 			return nil, err
 		}
-		unit = fmt.Sprintf("ms, cold, turn %d to %d", b.grown, early)
 		return append(results, compared(name, unit, spent[0], spent[1], 0)), nil
 	}}
 }
 
+// early is the turn of young sessions that the scenario compares with.
+func (b *bench) early() int { return b.window / b.parallel }
+
+// encoding is grow with a model that encodes requests as the adapter of a provider does.
+// It is called after grow, whose long sessions it goes on with.
+func (b *bench) encoding(ctx context.Context, c *child, w workload, name string) (spent [2][]float64, err error) {
+	p, err := newPool(c.addr, b.parallel)
+	if err != nil {
+		return spent, err
+	}
+	defer p.Close()
+	long, young := ids("long", b.parallel), ids("young-encoded", b.parallel)
+	if err := c.createAll(p, w, young); err != nil {
+		return spent, err
+	}
+	if err := p.do(turns(w, young, b.early())); err != nil {
+		return spent, err
+	}
+	if err := c.ask(ctx, "/open", nil); err != nil {
+		return spent, err
+	}
+	for range b.rounds {
+		for i, sessions := range [2][]string{long, young} {
+			one, err := c.spend(ctx, func() error { return p.do(turns(w, sessions, 1)) })
+			if err != nil {
+				return spent, err
+			}
+			spent[i] = append(spent[i], one/float64(b.parallel)*1000)
+		}
+	}
+	b.logf("%s: with an adapter's encoding: %s", name, lastOf(spent))
+	return spent, nil
+}
+
 // cold returns what the first turn costs in a server that has not seen the
 // session before, in each round: of a long session and of a young one.
-func (b *bench) cold(ctx context.Context, where place, c *child, w workload, name string, early int) (took [2][]float64, err error) {
+func (b *bench) cold(ctx context.Context, where place, c *child, w workload, name string) (took [2][]float64, err error) {
 	p, err := newPool(c.addr, 1)
 	if err != nil {
 		return took, err
@@ -75,7 +119,7 @@ func (b *bench) cold(ctx context.Context, where place, c *child, w workload, nam
 	if err := c.createAll(p, w, []string{"young", "warm"}); err != nil {
 		return took, err
 	}
-	if err := p.do(turns(w, []string{"young"}, early)); err != nil {
+	if err := p.do(turns(w, []string{"young"}, b.early())); err != nil {
 		return took, err
 	}
 	for round := range b.rounds {
@@ -140,13 +184,13 @@ func (b *bench) grow(ctx context.Context, c *child, w workload, name string, cos
 	b.logf("%s: %d sessions have %d turns", name, b.parallel, b.grown-each*b.rounds/2)
 
 	for round := range b.rounds {
-		// Twice as many sessions with half as many turns each, which lie
-		// around the turn that is as far from the start.
+		// Twice as many sessions with half as many turns each, which lie around
+		// an early turn.
 		young := ids(fmt.Sprintf("young-%d", round), 2*b.parallel)
 		if err := c.createAll(p, w, young); err != nil {
 			return spent, err
 		}
-		if err := p.do(turns(w, young, each/4)); err != nil {
+		if err := p.do(turns(w, young, b.early()-each/4)); err != nil {
 			return spent, err
 		}
 		// A collection that falls among the long sessions' turns and not among
@@ -183,6 +227,12 @@ const parts = 5
 func turns(w workload, sessions []string, n int) [][]request {
 	lists := make([][]request, len(sessions))
 	for i, s := range sessions {
+		if w.steps != nil {
+			for range n {
+				lists[i] = append(lists[i], w.steps(s)...)
+			}
+			continue
+		}
 		one := w.request(s)
 		for range n {
 			lists[i] = append(lists[i], one)

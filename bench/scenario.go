@@ -27,7 +27,8 @@ func scenarios() []scenario {
 		cost(runTypeScript),
 		cost(runGraph),
 		longSession(inMemory, limitGrowth),
-		longConversation(),
+		longConversation(inMemory),
+		longAnswers(inMemory),
 		{"idle_sessions", idleSessions},
 		{"open_streams", openStreams},
 		{"first_event", firstEvent},
@@ -40,6 +41,10 @@ func scenarios() []scenario {
 		{"load_postgres", loadPostgres},
 		longSession(inSQLite, limitGrowthStored),
 		longSession(inPostgres, limitGrowthStored),
+		longConversation(inSQLite),
+		longConversation(inPostgres),
+		longAnswers(inSQLite),
+		longAnswers(inPostgres),
 		{"get_session", readSession},
 		{"list_page", listPage},
 		{"takeover", takeover},
@@ -106,7 +111,6 @@ const (
 	limitRun        = 3.0  // times the bare server's CPU
 	limitPieces     = 4.0  // times the bare server's CPU
 	limitGrowth     = 1.3  // times the CPU of an early turn
-	limitGrowthSeen = 4.0  // the same, if the model sees the conversation: each request has a list of it
 	limitIdle       = 1536 // bytes per session
 	limitStream     = 40 << 10
 	limitFirstEvent = 3.0  // times the bare server's 99th percentile

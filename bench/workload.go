@@ -12,6 +12,8 @@ type workload struct {
 	limit float64 // times the bare server's CPU; 0 for none
 	// request is one in the given session.
 	request func(session string) request
+	// steps are the requests of a turn that has several.
+	steps func(session string) []request
 	// creates means that the request itself makes the session.
 	creates bool
 	// turns is how many the session has had before.
@@ -28,6 +30,8 @@ var (
 	runSSEPieces = talk("run_sse_pieces", "/run_sse", weatherApp, true, limitPieces)
 	// runConversation is run with a model that sees the conversation.
 	runConversation = talk("run_conversation", "/run", talkApp, false, 0)
+	// runAnswers is a question in every turn, and the answer to it.
+	runAnswers = asked()
 	// The same for clients of other protocols, in pieces too, but for MCP: a client that
 	// does not ask for progress gets one result.
 	runAGUI = front("run_agui", "/apps/"+weatherApp+"/agui",
@@ -61,6 +65,22 @@ func talk(name, path, app string, stream bool, limit float64) workload {
 	}}
 }
 
+// asked has turns of two requests: a message with the id of the call that the model is to
+// make, and the answer to that call.
+func asked() workload {
+	sent := &atomic.Int64{}
+	w := talk("run_answers", "/run", askApp, false, 0)
+	w.steps = func(session string) []request {
+		body := `{"appName":"` + askApp + `","userId":"` + user + `","sessionId":%q,"newMessage":{"role":"user","parts":[%s]}}`
+		id := fmt.Sprintf("call-%d", sent.Add(1))
+		return []request{
+			{"POST", "/run", fmt.Appendf(nil, body, session, fmt.Sprintf(`{"text":%q}`, id))},
+			{"POST", "/run", fmt.Appendf(nil, body, session, fmt.Sprintf(`{"functionResponse":{"id":%q,"name":"approve","response":{"approved":true}}}`, id))},
+		}
+	}
+	return w
+}
+
 // front is a turn of a client of another protocol. Its body has the session and a number
 // that no other request has.
 func front(name, path, body string) workload {
@@ -71,7 +91,7 @@ func front(name, path, body string) workload {
 }
 
 func workloadNamed(name string) (workload, error) {
-	for _, w := range []workload{createSession, runTurn, runSSE, runSSEPieces, runAGUI, runAISDK, runResponses, runA2A, runMCP, runTypeScript, runGraph, runConversation, hold, block, getSession} {
+	for _, w := range []workload{createSession, runTurn, runSSE, runSSEPieces, runAGUI, runAISDK, runResponses, runA2A, runMCP, runTypeScript, runGraph, runConversation, runAnswers, hold, block, getSession} {
 		if w.name == name {
 			return w, nil
 		}
