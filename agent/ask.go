@@ -211,7 +211,11 @@ func (d *drain) generate(req *model.Request, step *observedStep) (whole *model.R
 	asked, ctx := d.llm.model, d.ctx
 	defer func() { step.done(err) }()
 	defer agentrt.Recover(&err, "model", asked.Name())
-	asked.Generate(ctx, req)(d.take)
+	if e := ctx.inv.Edges; e != nil {
+		e.Ask(ctx, ctx.place(), asked, req)(d.take)
+	} else {
+		asked.Generate(ctx, req)(d.take)
+	}
 	if d.err == nil && d.whole == nil && d.failure == nil {
 		d.failure = errors.New("it ended without an answer")
 	}

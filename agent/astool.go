@@ -87,7 +87,7 @@ func (t agentTool) Call(tc *tool.Context, args json.RawMessage) (any, error) {
 			UserContent: message, Log: log, Resume: resume, MaxModelCalls: outer.inv.MaxModelCalls,
 			Credentials: outer.inv.Credentials, CredentialCall: outer.inv.CredentialCall, Secrets: outer.inv.Secrets,
 			Artifacts: outer.inv.Artifacts, Memory: outer.inv.Memory,
-			Budget: outer.inv.Budget, Unseen: outer.inv.Unseen, Observer: outer.inv.Observer,
+			Budget: outer.inv.Budget, Unseen: outer.inv.Unseen, Observer: outer.inv.Observer, Edges: outer.inv.Edges,
 		},
 		spent: outer.inv.spent, hooks: outer.inv.hooks, ids: outer.inv.ids, outer: outer.inv, call: tc.FunctionCallID,
 	}

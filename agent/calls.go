@@ -211,7 +211,7 @@ func (l *llm) call(ctx *Context, call *event.FunctionCall, before history, budge
 	tc := within.toolContext(&out.actions)
 	tc.FunctionCallID, tc.Confirmation = call.ID, decision
 	tc.Context = budget.Call(tc.Context)
-	result, err := l.result(ctx.inv.hooks, tc, t, call.Args)
+	result, err := l.result(ctx, tc, t, call.Args)
 	ownQuestions(&out.actions, call.ID)
 	switch {
 	case ctx.Err() != nil:
@@ -255,8 +255,8 @@ func (c *Context) hide(out *outcome) {
 
 // result runs the tool between its callbacks. It is nil when a long-running
 // tool has nothing to say yet.
-func (l *llm) result(plugins *hooks, tc *tool.Context, t tool.Tool, args json.RawMessage) (json.RawMessage, error) {
-	call := &Call{Tool: t, Args: args}
+func (l *llm) result(ctx *Context, tc *tool.Context, t tool.Tool, args json.RawMessage) (json.RawMessage, error) {
+	plugins, call := ctx.inv.hooks, &Call{Tool: t, Args: args}
 	var value any
 	var err error
 	for _, cb := range before(plugins.beforeTool, l.cfg.BeforeTool) {
@@ -268,7 +268,7 @@ func (l *llm) result(plugins *hooks, tc *tool.Context, t tool.Tool, args json.Ra
 		}
 	}
 	if value == nil {
-		value, err = t.Call(tc, call.Args)
+		value, err = ctx.callTool(tc, t, call.Args)
 		if err != nil && tc.Err() == nil {
 			value, err = plugins.onToolError(tc, call, err)
 		}

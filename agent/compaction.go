@@ -59,7 +59,7 @@ func Summarizer(m model.Model, instruction string) func(*tool.Context, []*event.
 	return func(ctx *tool.Context, events []*event.Event) (*model.Response, error) {
 		req := model.NewRequest(func() []*event.Content { return []*event.Content{event.Text(event.RoleUser, transcript(events))} })
 		req.Instruction = instruction
-		for resp, err := range m.Generate(ctx, req) {
+		for resp, err := range agentrt.Ask(ctx, agentrt.Place{Agent: ctx.Agent}, m, req) {
 			switch {
 			case err != nil:
 				return nil, err

@@ -97,6 +97,8 @@ type Invocation struct {
 	Secrets Secrets
 	// Observer receives the steps of the agents; nil disables it.
 	Observer Observer
+	// Edges makes the calls of models and tools; nil if they are made directly.
+	Edges Edges
 }
 
 // Start runs the tree below root. It begins in the agent that waited for an

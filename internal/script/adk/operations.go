@@ -55,7 +55,7 @@ func (a *App) generate(ctx context.Context, params json.RawMessage, yield func(a
 	if err := changeRequest(req, p.Request); err != nil {
 		return err
 	}
-	for resp, err := range m.Generate(ctx, req) {
+	for resp, err := range agentrt.Ask(ctx, agentrt.Place{}, m, req) {
 		if err != nil {
 			return err
 		}

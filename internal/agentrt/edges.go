@@ -1,0 +1,33 @@
+package agentrt
+
+import (
+	"context"
+	"encoding/json"
+	"iter"
+
+	"github.com/parley-run/parley/model"
+	"github.com/parley-run/parley/tool"
+)
+
+// Edges makes the calls of models and tools for the agents of a run. It may record
+// them, change them, or answer them itself. It must be safe for concurrent use.
+//
+// Tools that only change how the run continues, such as a transfer, are not called
+// through it. Neither are agents that are used as tools, but the calls of these are.
+type Edges interface {
+	// Ask calls a model.
+	Ask(ctx context.Context, at Place, m model.Model, req *model.Request) iter.Seq2[*model.Response, error]
+	// Call calls a tool, which may change tc.Actions.
+	Call(tc *tool.Context, at Place, t tool.Tool, args json.RawMessage) (any, error)
+}
+
+// Place says which agent makes a call.
+type Place struct{ Agent, Branch string }
+
+// Ask calls a model for code that runs in a run. Outside of one it calls it directly.
+func Ask(ctx context.Context, at Place, m model.Model, req *model.Request) iter.Seq2[*model.Response, error] {
+	if inv := From(ctx); inv != nil && inv.Edges != nil {
+		return inv.Edges.Ask(ctx, at, m, req)
+	}
+	return m.Generate(ctx, req)
+}
