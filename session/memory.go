@@ -31,7 +31,8 @@ type Memory struct {
 
 	used Tally
 
-	outbox outbox
+	outbox     outbox
+	recordings recordings
 
 	busyMu  sync.Mutex           // the last assigned one
 	busy    map[*record]struct{} // sessions with runs that have not ended
@@ -81,21 +82,22 @@ type record struct {
 	user  *user
 	app   *shared
 
-	mu      sync.Mutex
-	gone    bool
-	told    bool // whether it has subscriptions
-	state   State
-	lent    bool     // readers share the state: it must be copied before a change
-	entries []*Entry // append-only, so that readers may share it
-	calls   *CallIndex
-	rewound int64
-	created time.Time
-	updated time.Time
-	initial State
-	ttl     time.Duration
-	origin  *Origin  // immutable
-	runs    *runList // nil before the first run
-	safe    safe
+	mu       sync.Mutex
+	gone     bool
+	told     bool // whether it has subscriptions
+	recorded bool // whether it has recordings
+	state    State
+	lent     bool     // readers share the state: it must be copied before a change
+	entries  []*Entry // append-only, so that readers may share it
+	calls    *CallIndex
+	rewound  int64
+	created  time.Time
+	updated  time.Time
+	initial  State
+	ttl      time.Duration
+	origin   *Origin  // immutable
+	runs     *runList // nil before the first run
+	safe     safe
 }
 
 // NewMemory returns an empty store in memory, without API keys. Its leases do not
@@ -274,6 +276,7 @@ func (m *Memory) unlink(rec *record) {
 func (m *Memory) leave(rec *record) {
 	rec.gone, rec.runs = true, nil
 	m.outbox.unsubscribe(rec, func(*Subscription) bool { return true })
+	m.recordings.forget(rec)
 	m.setBusy(rec, false)
 	m.setWaits(rec, false)
 }

@@ -26,6 +26,13 @@ func TestMemoryOutbox(t *testing.T) {
 	})
 }
 
+func TestMemoryRecordings(t *testing.T) {
+	storetest.RunRecordings(t, func(*testing.T) func(session.Options) session.Store {
+		store := session.NewMemory(0)
+		return func(session.Options) session.Store { return store }
+	})
+}
+
 // One Sweep looks at a limited number of sessions, so that it does not block other
 // calls for long. The next ones look at the rest.
 func TestMemorySweepsInBatches(t *testing.T) { synctest.Test(t, sweepsInBatches) }

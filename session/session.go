@@ -131,6 +131,8 @@ type Origin struct {
 	Event string `json:"event,omitempty"`
 	// Root is the session at the root of all branches, which is not a fork itself.
 	Root string `json:"root"`
+	// Replay is the run that the fork repeats, empty if it repeats none.
+	Replay string `json:"replay,omitempty"`
 }
 
 // State maps keys to JSON values.

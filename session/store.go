@@ -31,11 +31,14 @@ type Store struct {
 	Keys APIKeys
 	// Outbox notes what is to be sent to receivers; nil for a store without one.
 	Outbox Outbox
+	// Recordings keeps what models and tools answered; nil for a store without them.
+	Recordings Recordings
 	// Closer releases the resources of the store.
 	Closer
 }
 
-// Backend is a type that implements all parts of a Store except Keys and Outbox.
+// Backend is a type that implements all parts of a Store except Keys, Outbox and
+// Recordings.
 type Backend interface {
 	Sessions
 	Runs
@@ -52,12 +55,15 @@ type Closer interface {
 	Close() error
 }
 
-// NewStore returns a Store whose parts are all b, without Keys. It has an Outbox if b
-// is one.
+// NewStore returns a Store whose parts are all b, without Keys. It has an Outbox and
+// Recordings if b implements them.
 func NewStore(b Backend) Store {
 	s := Store{Sessions: b, Runs: b, Leases: b, Secrets: b, Memories: b, Ledger: b, Upkeep: b, Closer: b}
 	if o, ok := b.(Outbox); ok {
 		s.Outbox = o
+	}
+	if r, ok := b.(Recordings); ok {
+		s.Recordings = r
 	}
 	return s
 }
@@ -80,8 +86,8 @@ type Sessions interface {
 	// Patch appends one entry outside of a run, even while a run holds the session.
 	Patch(ctx context.Context, key Key, entry *Entry) error
 
-	// Delete deletes a session with its runs, its secrets, its subscriptions, and its
-	// memories.
+	// Delete deletes a session with its runs, its secrets, its subscriptions, its
+	// recordings, and its memories.
 	// Deleting a session that does not exist is not an error. State that it shares
 	// with others stays.
 	Delete(ctx context.Context, key Key) error

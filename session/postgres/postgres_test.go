@@ -121,3 +121,16 @@ func TestOutbox(t *testing.T) {
 		}
 	})
 }
+
+func TestRecordings(t *testing.T) {
+	t.Parallel()
+	database := pgtest.Quick(t).Database(t)
+	storetest.RunRecordings(t, func(t *testing.T) func(session.Options) session.Store {
+		t.Helper()
+		url := empty(t, database)
+		return func(o session.Options) session.Store {
+			t.Helper()
+			return session.NewStore(open(t, url, o))
+		}
+	})
+}

@@ -72,3 +72,12 @@ func TestOutbox(t *testing.T) {
 		return func(o session.Options) session.Store { return session.NewStore(opened(t, path, o)) }
 	})
 }
+
+func TestRecordings(t *testing.T) {
+	t.Parallel()
+	storetest.RunRecordings(t, func(t *testing.T) func(session.Options) session.Store {
+		t.Helper()
+		path := file(t)
+		return func(o session.Options) session.Store { return session.NewStore(opened(t, path, o)) }
+	})
+}

@@ -1,0 +1,37 @@
+package session
+
+import (
+	"context"
+	"time"
+)
+
+// Recording is what the models and tools of a run were asked, and what they
+// answered. A store does not interpret it.
+type Recording struct {
+	Key Key
+	Run string
+	// Attempt counts the processes that worked on the run. Each has a recording of
+	// its own.
+	Attempt int
+	Created time.Time // by the clock of the store
+	JSON    []byte
+}
+
+// Recordings is the part of a Store that keeps recordings of runs. They are deleted
+// with their session.
+type Recordings interface {
+	// PutRecordings stores recordings. It ignores those of sessions that do not
+	// exist, and replaces those that have the same run and attempt.
+	PutRecordings(ctx context.Context, list []*Recording) error
+
+	// Recordings returns the recordings of a run, by attempt; none if there is no
+	// session.
+	Recordings(ctx context.Context, key Key, run string) ([]*Recording, error)
+
+	// SweepRecordings deletes a limited number of recordings that are older than age,
+	// and reports whether there are no more.
+	SweepRecordings(ctx context.Context, age time.Duration) (done bool, err error)
+}
+
+// sweepRecordings is how many recordings Memory.SweepRecordings visits at once.
+const sweepRecordings = 1000
