@@ -96,6 +96,8 @@ func (h *Host) Engine() engine.Host {
 		"key.import":  engine.Answer(keys.Import),
 		"key.raw":     engine.Answer(keys.ImportRaw),
 		"key.export":  engine.Answer(keys.Export),
+		"x509":        engine.Answer(keys.ReadCertificate),
+		"x509.check":  engine.Answer(keys.CheckCertificate),
 		"sign":        engine.Answer(keys.Sign),
 		"verify":      engine.Answer(keys.Verify),
 		"aes":         engine.Answer(keys.Crypt),

@@ -14,6 +14,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/parley-run/parley/internal/script/host/keys"
 )
 
 // tlsRequest is what JavaScript asks of TLS.
@@ -186,23 +188,14 @@ func verify(chain []*x509.Certificate, roots *x509.CertPool, name string) error 
 }
 
 func describe(c *x509.Certificate) *certificate {
-	var names []string
-	for _, n := range c.DNSNames {
-		names = append(names, "DNS:"+n)
-	}
-	for _, ip := range c.IPAddresses {
-		names = append(names, "IP Address:"+ip.String())
-	}
 	sum1, sum256 := sha1.Sum(c.Raw), sha256.Sum256(c.Raw) //nolint:gosec // see the import
 	return &certificate{
-		Subject: nameOf(c.Subject), Issuer: nameOf(c.Issuer), SubjectAltName: strings.Join(names, ", "),
-		ValidFrom: c.NotBefore.UTC().Format(certTime), ValidTo: c.NotAfter.UTC().Format(certTime),
-		Fingerprint: colons(sum1[:]), Fingerprint256: colons(sum256[:]),
-		SerialNumber: fmt.Sprintf("%X", c.SerialNumber), CA: c.IsCA, Raw: base64.StdEncoding.EncodeToString(c.Raw),
+		Subject: nameOf(c.Subject), Issuer: nameOf(c.Issuer), SubjectAltName: keys.AltNames(c),
+		ValidFrom: c.NotBefore.UTC().Format(keys.CertificateTime), ValidTo: c.NotAfter.UTC().Format(keys.CertificateTime),
+		Fingerprint: keys.Colons(sum1[:]), Fingerprint256: keys.Colons(sum256[:]),
+		SerialNumber: keys.Serial(c), CA: c.IsCA, Raw: base64.StdEncoding.EncodeToString(c.Raw),
 	}
 }
-
-const certTime = "Jan _2 15:04:05 2006 GMT"
 
 func nameOf(n pkix.Name) map[string]string {
 	out := map[string]string{}
@@ -213,5 +206,3 @@ func nameOf(n pkix.Name) map[string]string {
 	}
 	return out
 }
-
-func colons(sum []byte) string { return strings.ReplaceAll(fmt.Sprintf("% X", sum), " ", ":") }

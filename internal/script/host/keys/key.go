@@ -47,6 +47,8 @@ type Source struct {
 	Data   []byte            `json:"data"`
 	JWK    map[string]string `json:"jwk"`
 	Public bool              `json:"public"` // the public key is wanted, also of a private one
+	// Passphrase is that of an encrypted private key; nil for none.
+	Passphrase []byte `json:"passphrase"`
 }
 
 // Import reads a key.
@@ -72,14 +74,28 @@ func parse(s Source) (any, error) {
 		if block == nil {
 			return nil, failed("ERR_OSSL_UNSUPPORTED", "error:1E08010C:DECODER routines::unsupported: the text is not a key in PEM form")
 		}
-		if block.Type == "ENCRYPTED PRIVATE KEY" || block.Headers["DEK-Info"] != "" {
-			return nil, failed("ERR_FEATURE_UNAVAILABLE_ON_PLATFORM",
-				"keys with a passphrase are not available in this runtime: decrypt the key with `openssl pkey` and keep it in the environment")
+		var err error
+		switch {
+		case block.Type == "ENCRYPTED PRIVATE KEY":
+			block.Type = "PRIVATE KEY"
+			block.Bytes, err = s.decrypt(func(passphrase []byte) ([]byte, error) { return decryptPKCS8(block.Bytes, passphrase) })
+		case block.Headers["DEK-Info"] != "":
+			block.Bytes, err = s.decrypt(func(passphrase []byte) ([]byte, error) { return decryptPEM(block, passphrase) })
+		}
+		if err != nil {
+			return nil, err
 		}
 		return parseDER(block.Bytes, map[string]string{
 			"PRIVATE KEY": "pkcs8", "RSA PRIVATE KEY": "pkcs1", "EC PRIVATE KEY": "sec1",
 			"PUBLIC KEY": "spki", "RSA PUBLIC KEY": "pkcs1-public", "CERTIFICATE": "certificate",
 		}[block.Type])
+	}
+	if s.Type == "pkcs8" && len(s.Passphrase) > 0 {
+		if der, err := decryptPKCS8(s.Data, s.Passphrase); err == nil {
+			s.Data = der
+		} else if !errors.Is(err, errEncryption) { // else it is not encrypted
+			return nil, err
+		}
 	}
 	if s.Type == "pkcs1" && s.Public {
 		if key, err := parseDER(s.Data, "pkcs1-public"); err == nil {
@@ -87,6 +103,13 @@ func parse(s Source) (any, error) {
 		}
 	}
 	return parseDER(s.Data, s.Type)
+}
+
+func (s *Source) decrypt(with func(passphrase []byte) ([]byte, error)) ([]byte, error) {
+	if s.Passphrase == nil {
+		return nil, failed("ERR_OSSL_CRYPTO_INTERRUPTED_OR_CANCELLED", "error:07880109:common libcrypto routines::interrupted or cancelled: the key needs a passphrase")
+	}
+	return with(s.Passphrase)
 }
 
 func parseDER(der []byte, form string) (key any, err error) {
@@ -167,6 +190,9 @@ type Target struct {
 	Key    Key    `json:"key"`
 	Format string `json:"format"` // pem, der, jwk or raw
 	Type   string `json:"type"`   // pkcs1, pkcs8, spki or sec1
+	// Cipher encrypts a private key with a passphrase, if there is one.
+	Cipher     string `json:"cipher"`
+	Passphrase []byte `json:"passphrase"`
 }
 
 // Export writes a key: as text in PEM, as an object for JWK, else as bytes.
@@ -197,15 +223,22 @@ func Export(t Target) (any, error) {
 			der, err = x509.MarshalECPrivateKey(k)
 		}
 	}
-	switch {
-	case err != nil:
+	if err != nil {
 		return nil, err
-	case t.Format == "pem":
-		return string(pem.EncodeToMemory(&pem.Block{Type: label, Bytes: der})), nil
-	case t.Format == "raw":
+	}
+	block := &pem.Block{Type: label, Bytes: der}
+	if t.Cipher != "" && t.Key.Type == "private" {
+		if block, err = encrypt(label, der, t.Cipher, t.Passphrase); err != nil {
+			return nil, err
+		}
+	}
+	switch t.Format {
+	case "pem":
+		return string(pem.EncodeToMemory(block)), nil
+	case "raw":
 		return raw(key)
 	}
-	return der, nil
+	return block.Bytes, nil
 }
 
 // raw is the point of a public key, as WebCrypto's raw format.

@@ -2,8 +2,19 @@ package keys
 
 import (
 	"bytes"
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/ed25519"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/asn1"
 	"encoding/json"
+	"math/big"
+	"net"
 	"testing"
+
+	"golang.org/x/crypto/scrypt"
 )
 
 // Work that would take too long, or too much memory, is refused before it begins.
@@ -26,6 +37,80 @@ func TestBounds(t *testing.T) {
 			t.Errorf("%s: %v", name, out)
 		}
 	}
+}
+
+// OpenSSL also derives the keys of encrypted keys with scrypt. What costs too much is
+// refused.
+func TestScryptOfKeys(t *testing.T) {
+	t.Parallel()
+	plain := []byte("a private key")
+	seal := func(n int) []byte {
+		derived, err := scrypt.Key([]byte("phrase"), []byte("salt"), 16, 8, 1, 32)
+		if err != nil {
+			t.Fatal(err)
+		}
+		block, err := aes.NewCipher(derived)
+		if err != nil {
+			t.Fatal(err)
+		}
+		iv, data := make([]byte, aes.BlockSize), append(bytes.Clone(plain), 3, 3, 3)
+		cipher.NewCBCEncrypter(block, iv).CryptBlocks(data, data)
+		var scheme pbes2
+		scheme.KDF.Algorithm, scheme.Cipher.Algorithm = oidScrypt, blockCiphers[2].oid
+		sealed := encryptedKey{Algorithm: pkix.AlgorithmIdentifier{Algorithm: oidPBES2}, Data: data}
+		for _, part := range []struct {
+			into  *[]byte
+			value func() any
+		}{
+			{&scheme.KDF.Parameters.FullBytes, func() any { return scryptParams{Salt: []byte("salt"), N: n, R: 8, P: 1} }},
+			{&scheme.Cipher.Parameters.FullBytes, func() any { return iv }},
+			{&sealed.Algorithm.Parameters.FullBytes, func() any { return scheme }},
+		} {
+			if *part.into, err = asn1.Marshal(part.value()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		der, err := asn1.Marshal(sealed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return der
+	}
+	if got, err := decryptPKCS8(seal(16), []byte("phrase")); err != nil || !bytes.Equal(got, plain) {
+		t.Errorf("it is %q, %v", got, err)
+	}
+	if got, err := decryptPKCS8(seal(1<<30), []byte("phrase")); err == nil {
+		t.Errorf("it is %q", got)
+	}
+}
+
+func FuzzCertificate(f *testing.F) {
+	public, private, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, c := range []*x509.Certificate{
+		{SerialNumber: big.NewInt(1)},
+		{SerialNumber: big.NewInt(1 << 40), Subject: pkix.Name{CommonName: "a, b"}, DNSNames: []string{"*.test"}, IPAddresses: []net.IP{net.IPv6loopback}},
+	} {
+		der, err := x509.CreateCertificate(rand.Reader, c, c, public, private)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(der)
+	}
+	f.Fuzz(func(_ *testing.T, der []byte) {
+		read := struct {
+			Data []byte `json:"data"`
+		}{der}
+		if _, err := ReadCertificate(read); err != nil {
+			return
+		}
+		for _, m := range []Check{{Host: "a.test"}, {IP: "::1"}, {Email: "a@b"}, {Issuer: der}, {Key: &Key{}}} {
+			m.DER = der
+			_, _ = CheckCertificate(m)
+		}
+	})
 }
 
 func FuzzImport(f *testing.F) {
@@ -51,12 +136,21 @@ func FuzzImport(f *testing.F) {
 				}
 				f.Add([]byte(text), format, "")
 			}
+			for _, form := range []string{"pkcs8", "pkcs1", "sec1"} {
+				out, err := Export(Target{Key: *key, Format: "pem", Type: form, Cipher: "aes-256-cbc", Passphrase: []byte("phrase")})
+				if err != nil {
+					f.Fatal(err)
+				}
+				if text, ok := out.(string); ok {
+					f.Add([]byte(text), "pem", "")
+				}
+			}
 			f.Add(key.DER, "der", "pkcs8")
 			f.Add(key.DER, "der", "spki")
 		}
 	}
 	f.Fuzz(func(t *testing.T, data []byte, format, form string) {
-		source := Source{Format: format, Type: form, Data: data}
+		source := Source{Format: format, Type: form, Data: data, Passphrase: []byte("phrase")}
 		if format == "jwk" && json.Unmarshal(data, &source.JWK) != nil {
 			return
 		}

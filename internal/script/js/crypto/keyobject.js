@@ -43,8 +43,6 @@ export class KeyObject {
       const copy = buffer(bytesOfKey(native));
       return format === "jwk" ? { kty: "oct", k: copy.toString("base64url") } : copy;
     }
-    if (options.cipher || options.passphrase)
-      throw invalid("keys with a passphrase are not available in this runtime", "ERR_FEATURE_UNAVAILABLE_ON_PLATFORM");
     if (format === "jwk") return exportKey(native, "jwk");
     if (format !== "pem" && format !== "der")
       throw invalid("The property 'options.format' is invalid.", "ERR_INVALID_ARG_VALUE");
@@ -54,7 +52,14 @@ export class KeyObject {
       throw Object.assign(new Error(`The selected key encoding ${type} does not support this key type.`), {
         code: "ERR_CRYPTO_INCOMPATIBLE_KEY_OPTIONS",
       });
-    const out = exportKey(native, format, type);
+    const { cipher, passphrase } = options;
+    if (cipher !== undefined && typeof passphrase !== "string" && !isBytes(passphrase))
+      throw invalid("The property 'options.passphrase' is invalid.", "ERR_INVALID_ARG_VALUE");
+    if (cipher !== undefined && format === "der" && type !== "pkcs8")
+      throw Object.assign(new Error(`The selected key encoding ${type} does not support encryption.`), {
+        code: "ERR_CRYPTO_INCOMPATIBLE_KEY_OPTIONS",
+      });
+    const out = exportKey(native, format, type, cipher && { cipher, passphrase: toBytes(passphrase) });
     return format === "pem" ? out : buffer(fromBase64(out));
   }
   equals(other) {
@@ -97,7 +102,9 @@ export function native(key, wanted) {
     throw invalid(
       'The "key.key" property must be of type string or an instance of ArrayBuffer, Buffer, TypedArray, DataView, KeyObject, or CryptoKey.',
     );
-  return checked(importKey({ format, type, data: toBytes(source, encoding), public: wanted === "public" }), wanted);
+  const passphrase = key.passphrase === undefined ? undefined : toBytes(key.passphrase, encoding);
+  const data = toBytes(source, encoding);
+  return checked(importKey({ format, type, data, passphrase, public: wanted === "public" }), wanted);
 }
 
 function checked(key, wanted) {

@@ -5,6 +5,7 @@ const { ask, derive } = require("../prelude/keys.js");
 const keys = require("../crypto/keyobject.js");
 const { Cipheriv, Decipheriv, ciphers } = require("../crypto/cipher.js");
 const signing = require("../crypto/sign.js");
+const { X509Certificate } = require("../crypto/certificate.js");
 
 const { buffer, invalid, toBytes } = keys;
 const hashes = "md5 sha1 sha224 sha256 sha384 sha512 sha512-224 sha512-256 sha3-224 sha3-256 sha3-384 sha3-512".split(" ");
@@ -181,7 +182,8 @@ module.exports = partial(
     constants: signing.constants,
     Hash,
     Hmac: Hash,
+    X509Certificate,
   },
-  "createDiffieHellman createDiffieHellmanGroup getDiffieHellman generatePrime generatePrimeSync privateEncrypt publicDecrypt X509Certificate checkPrime checkPrimeSync argon2 argon2Sync",
+  "createDiffieHellman createDiffieHellmanGroup getDiffieHellman generatePrime generatePrimeSync privateEncrypt publicDecrypt checkPrime checkPrimeSync argon2 argon2Sync",
   "this runtime has hashes, keys, signatures, AES and derived keys; what is left belongs into a tool in Go or a service",
 );

@@ -53,13 +53,13 @@ export const secret = (bytes) => ({ type: "secret", der: toBase64(bytes) });
 export const bytesOfKey = (key) => fromBase64(key.der);
 
 /** Imports a key from PEM, DER or a JWK. */
-export function importKey({ format, type, data, jwk, public: wanted = false }) {
+export function importKey({ format, type, data, jwk, passphrase, public: wanted = false }) {
   let members;
   if (jwk) {
     members = {};
     for (const [name, value] of Object.entries(jwk)) if (typeof value === "string") members[name] = value;
   }
-  return ask("key.import", { format, type, data, jwk: members, public: wanted });
+  return ask("key.import", { format, type, data, jwk: members, passphrase, public: wanted });
 }
 
-export const exportKey = (key, format, type) => host("key.export", { key, format, type });
+export const exportKey = (key, format, type, encryption) => ask("key.export", { key, format, type, ...encryption });
