@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import { base, call, clipboard, fresh, open, session, sessionPath, useBrowser } from './kit';
+import { base, call, clipboard, copyAction, fresh, open, session, sessionPath, useBrowser } from './kit';
 
 useBrowser();
 
@@ -37,7 +37,7 @@ test('files are uploaded, read, downloaded and deleted', async () => {
     await dialog.locator('input[type=file]').setInputFiles({ name: name.split('/').at(-1)!, mimeType, buffer: Buffer.from(content) });
     await dialog.getByLabel('name').fill(name);
     if (shared) await dialog.getByRole('checkbox').check();
-    await dialog.getByRole('button', { name: 'Copy upload as curl' }).click();
+    await copyAction(dialog, 'Upload');
     const command = await clipboard(page);
     await dialog.getByRole('button', { name: 'Upload', exact: true }).click();
     await dialog.waitFor({ state: 'detached' });
@@ -59,7 +59,7 @@ test('files are uploaded, read, downloaded and deleted', async () => {
   await page.getByText('Download the PDF to read it.').waitFor();
   await page.getByRole('heading', { name: 'all sessions of the user' }).waitFor();
   await page.getByRole('button', { name: 'Delete', exact: true }).click();
-  await page.getByRole('dialog').getByRole('button', { name: 'Copy delete as curl' }).click();
+  await copyAction(page.getByRole('dialog'), 'Delete');
   expect(await clipboard(page)).toBe(`curl -X DELETE '${base}${path}/artifacts/user%3Apaper.pdf'`);
   await page.getByRole('dialog').getByRole('button', { name: 'Delete', exact: true }).click();
   await expect.poll(() => call('GET', `${path}/artifacts`)).toEqual(['notes/first.txt']);

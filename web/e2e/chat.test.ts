@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import { call, clipboard, fragile, fresh, open, picture, pull, session, sessionPath, useBrowser } from './kit';
+import { call, clipboard, copyAction, fragile, fresh, open, picture, pull, session, sessionPath, useBrowser } from './kit';
 
 useBrowser();
 
@@ -94,7 +94,7 @@ test('what a model was asked is shown, with the origin of every part', async () 
   await piece('contents[2]').getByText('"functionResponse"').waitFor();
   await piece('config.tools[0]').getByText(/tool of agent/).waitFor();
   await expect.poll(() => page.getByText(/\d+ in, \d+ out/).count()).toBe(1);
-  await page.getByRole('button', { name: 'Copy trace as curl' }).click();
+  await copyAction(page.locator('main'), 'Trace of the event');
   expect(await clipboard(page)).toMatch(/\/dev\/apps\/city\/debug\/trace\/\w+'$/);
   // A part leads to the event that it was made of.
   await piece('contents[1]').getByRole('button', { name: 'event 2' }).click();

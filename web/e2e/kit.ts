@@ -1,7 +1,7 @@
 // What the tests of the UI have in common: a browser, the server, and a look at
 // the console.
 import { mkdirSync } from 'node:fs';
-import { chromium, type Browser, type BrowserContext, type Page } from 'playwright-core';
+import { chromium, type Browser, type BrowserContext, type Locator, type Page } from 'playwright-core';
 import { afterEach, beforeAll, expect } from 'vitest';
 
 export const base = process.env['BASE']!;
@@ -15,6 +15,21 @@ const control = process.env['CONTROL']!;
 const pictures = 'screenshots';
 /** Whether pictures of the screens are wanted. To draw them takes as long as the tests do. */
 const draw = process.env['PICTURES'] === '1';
+
+/** How long something may take, in milliseconds: a busy machine takes its time. */
+export const patience = Number(process.env['PATIENCE'] ?? 120_000);
+
+/** Copies an item of a menu that is open, as a command. */
+export async function copyItem(page: Page, item: string) {
+  await page.getByRole('menuitem', { name: 'Copy as curl' }).click();
+  await page.locator('[data-commands]').getByRole('menuitem', { name: item, exact: true }).click();
+}
+
+/** Copies what a button in a place does, as a command. */
+export async function copyAction(place: Locator, action: string) {
+  await place.getByRole('button', { name: 'Copy as curl', exact: true }).first().click();
+  await place.page().getByRole('menuitem', { name: action, exact: true }).click();
+}
 
 /** What was copied last. */
 export const clipboard = (page: Page) => page.evaluate(() => navigator.clipboard.readText());
@@ -74,7 +89,7 @@ export async function open(path: string, options: Options = {}): Promise<Page> {
   context.on('weberror', (error) => complaints.push(String(error.error())));
   if (options.block) await context.route(options.block, (route) => route.abort());
   const page = await context.newPage();
-  page.setDefaultTimeout(120_000);
+  page.setDefaultTimeout(patience);
   await page.goto(path.startsWith('http') ? path : base + path);
   return page;
 }

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 
-import { base, call, fresh, open, picture, pull, session, sessionPath, useBrowser } from './kit';
+import { base, call, copyItem, fresh, open, picture, pull, session, sessionPath, useBrowser } from './kit';
 
 useBrowser();
 
@@ -112,7 +112,8 @@ test('a session is labelled, forked, exported, imported and deleted', async () =
   expect(file.suggestedFilename()).toBe('first.jsonl');
   const path = join(mkdtempSync(join(tmpdir(), 'parley-')), 'first.jsonl');
   await file.saveAs(path);
-  await menu('Copy delete as curl');
+  await page.getByRole('button', { name: /^Actions for/ }).last().click();
+  await copyItem(page, 'Delete');
   expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(`curl -X DELETE '${base}/apps/city/users/${user}/sessions/first'`);
   await menu('Delete');
   await page.getByRole('dialog').getByRole('button', { name: 'Delete', exact: true }).click();
@@ -200,6 +201,14 @@ test('only a keyboard', async () => {
   await page.keyboard.type('copy what was done');
   await page.keyboard.press('Enter');
   await expect.poll(() => page.evaluate(() => navigator.clipboard.readText())).toContain(`curl -X POST '${base}/apps/city/users/user/sessions'`);
+  // Whatever can be done here is among the commands.
+  for (const command of ['Fork the session', 'Export the session', 'Delete the session', 'Change title and labels', 'Show the artifacts', 'Copy as curl: Send']) {
+    await page.keyboard.press('Control+k');
+    await page.keyboard.type(command);
+    await page.getByRole('option', { name: command }).waitFor();
+    await page.keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+  }
   await page.keyboard.press('c');
   await page.keyboard.type('What is the weather in Lima?');
   await page.keyboard.press('Enter');

@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 
-import { clipboard, key, keys, oidc, open, picture, useBrowser } from './kit';
+import { clipboard, copyAction, key, keys, oidc, open, picture, useBrowser } from './kit';
 
 useBrowser();
 
@@ -31,7 +31,7 @@ test('a user signs in at the issuer, talks, and signs out', async () => {
   await page.getByLabel('Message').fill('weather in Oslo');
   await page.keyboard.press('Enter');
   await page.getByText('It is sunny in Oslo.').first().waitFor();
-  await page.getByRole('button', { name: 'Copy send as curl' }).click();
+  await copyAction(page.locator('main'), 'Send');
   expect(await clipboard(page)).toContain('-H "Authorization: Bearer $PARLEY_TOKEN"');
   await page.getByRole('link', { name: 'Waiting' }).click();
   await page.getByText('Nothing waits for you').waitFor();

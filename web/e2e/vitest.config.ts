@@ -7,7 +7,7 @@ export default defineConfig({
     // A busy machine takes its time.
     testTimeout: 300_000,
     hookTimeout: 120_000,
-    expect: { poll: { timeout: 120_000 } },
+    expect: { poll: { timeout: Number(process.env['PATIENCE'] ?? 120_000) } },
     maxWorkers: 2,
     // What files have in common is loaded once: each test has a context of the browser, and users and sessions of its own.
     isolate: false,

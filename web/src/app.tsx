@@ -9,7 +9,8 @@ import { AppsScreen } from './screens/apps';
 import { useNewSession, useOn } from './screens/newsession';
 import { newSession, useShortcuts } from './shortcuts';
 import { Icon, Mark, type IconName } from './ui/icons';
-import { Button, Empty, Kbd, Loading, Problem, Screen } from './ui/parts';
+import { Button, Empty, Kbd, Loading, Problem } from './ui/parts';
+import { Screen } from './ui/screen';
 import { toggleTheme } from './theme';
 import { say, Toasts } from './ui/toast';
 

@@ -14,7 +14,7 @@ const groups: [string, [string, string][]][] = [
 
 export default function Shortcuts({ open, onClose }: { open: boolean; onClose: () => void }) {
   return (
-    <Dialog open={open} onClose={onClose} title="Keyboard" width="max-w-[560px]">
+    <Dialog open={open} onClose={onClose} title="Keyboard" quiet width="max-w-[560px]">
       <div className="grid gap-6 sm:grid-cols-2">
         {groups.map(([title, keys]) => (
           <section key={title}>

@@ -7,6 +7,7 @@ import { calls } from './api/calls';
 import { ask, lastAction } from './api/client';
 import type { Overview } from './api/types';
 import { useCaller, useSignIn } from './caller';
+import { commandsNow, requestsNow } from './commands';
 import { navigate, to } from './router';
 import { useApps, type Scope } from './scope';
 import { newSession } from './shortcuts';
@@ -30,6 +31,7 @@ export default function Palette({ open, onClose, scope, openHelp }: { open: bool
 
 function Commands({ scope, onClose, openHelp }: { scope: Scope; onClose: () => void; openHelp: () => void }) {
   const [search, setSearch] = useState('');
+  const [here] = useState(() => ({ commands: commandsNow(), requests: requestsNow(null) }));
   const apps = useApps().data ?? [];
   const { app, user } = scope;
   const signedIn = useCaller()?.signedIn;
@@ -47,7 +49,12 @@ function Commands({ scope, onClose, openHelp }: { scope: Scope; onClose: () => v
     <Command label="Commands" loop className="flex max-h-[60vh] flex-col">
       <Command.Input value={search} onValueChange={setSearch} placeholder="Go to, or do…" className="h-12 border-b bg-transparent px-4 text-base outline-none" />
       <Command.List className="overflow-y-auto p-2">
-        <Command.Empty className="px-2 py-6 text-center text-soft">Nothing is called that.</Command.Empty>
+        <Command.Empty className="px-2 py-6 text-center text-soft">No matches</Command.Empty>
+        {here.commands.length > 0 && (
+          <Group title="On this screen">
+            {here.commands.map(({ label, keys, act }) => <Item key={label} value={label} onSelect={go(act)} {...(keys ? { keys } : {})}>{label}</Item>)}
+          </Group>
+        )}
         <Group title="Go to">
           <Item onSelect={go(() => navigate('/'))} keys="g a">Applications</Item>
           {app && (
@@ -76,6 +83,11 @@ function Commands({ scope, onClose, openHelp }: { scope: Scope; onClose: () => v
                 {title || id}
               </Item>
             ))}
+          </Group>
+        )}
+        {search && here.requests.length > 0 && (
+          <Group title="Copy as curl">
+            {here.requests.map(({ label, call }) => <Item key={label} value={`Copy as curl: ${label}`} onSelect={go(() => copyCurl(call))}>Copy as curl: {label}</Item>)}
           </Group>
         )}
         <Group title="Applications">

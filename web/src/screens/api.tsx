@@ -9,7 +9,8 @@ import { setQuery, useQuery } from '../router';
 import { useScope } from '../scope';
 import { JsonView } from '../ui/json';
 import { Markdown } from '../ui/markdown';
-import { Action, Button, CopyCurl, Field, Loading, Problem } from '../ui/parts';
+import { CurlMenu } from '../ui/menu';
+import { Action, Button, Field, Loading, Problem, Shown, copyCurl } from '../ui/parts';
 
 /** The document that describes the server, and a way to try it. */
 export default function ApiScreen() {
@@ -28,7 +29,8 @@ export default function ApiScreen() {
       <aside className={`shrink-0 overflow-y-auto border-r px-3 py-4 md:w-[330px] ${chosen ? 'max-md:hidden' : ''}`}>
         <div className="mb-3 flex items-center gap-2 px-1">
           <h1 className="flex-1">API</h1>
-          <CopyCurl call={calls.document()} />
+          <Shown call={calls.document()} />
+          <CurlMenu />
         </div>
         <input data-search type="search" aria-label="Search operations" placeholder="Search operations   /" className="field mb-3 w-full" value={search} onChange={(e) => setSearch(e.target.value)} />
         {found.length === 0 && <p className="px-1 text-soft">No operation is like that.</p>}
@@ -103,6 +105,7 @@ function OperationView({ operation, doc, back }: { operation: Operation; doc: Js
     }
     setBusy(false);
   };
+  const asked = () => { try { return call(); } catch { return { method: operation.method as Call['method'], path: expand(operation, values), body }; } };
   const field = (name: string) => ({ className: 'field w-full font-mono text-xs', value: values[name] ?? '', onChange: (e: { target: { value: string } }) => setValues({ ...values, [name]: e.target.value }) });
   return (
     <article>
@@ -124,7 +127,8 @@ function OperationView({ operation, doc, back }: { operation: Operation; doc: Js
         )}
         {problem && <p role="alert" className="text-bad">{problem}</p>}
         <div className="flex items-center gap-2">
-          <Action tone="primary" type="submit" copyLabel="Copy as curl" disabled={busy} call={() => { try { return call(); } catch { return { method: operation.method as Call['method'], path: expand(operation, values), body }; } }}>{busy ? 'Waiting…' : 'Send'}</Action>
+          <Action tone="primary" type="submit" disabled={busy} call={asked}>{busy ? 'Waiting…' : 'Send'}</Action>
+          <Button tone="quiet" icon="curl" onClick={() => copyCurl(asked)}>Copy as curl</Button>
           {operation.method !== 'GET' && <span className="text-xs text-faint">This changes what is on the server.</span>}
         </div>
       </form>

@@ -9,7 +9,8 @@ import { navigate, to } from '../router';
 import { useApps, useScope } from '../scope';
 import { FlowDrawing } from '../ui/flow';
 import { JsonView } from '../ui/json';
-import { Author, Button, CopyCurl, Loading, Problem, Screen, authorColour } from '../ui/parts';
+import { Author, Button, Loading, Problem, authorColour } from '../ui/parts';
+import { Screen } from '../ui/screen';
 import { NotLoaded, fixIt } from './notloaded';
 import { Connect } from './connect';
 import { NewSession } from './newsession';
@@ -23,9 +24,9 @@ export default function AppScreen({ app }: { app: string }) {
       wide
       title={app}
       note={info.data?.description}
+      call={calls.appInfo(app)}
       actions={
         <>
-          <CopyCurl call={calls.appInfo(app)} />
           <Button onClick={() => navigate(to.user(app, user, 'sessions'))}>Sessions</Button>
           <NewSession app={app} user={user} />
         </>

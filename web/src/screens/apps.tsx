@@ -9,7 +9,8 @@ import { Link, navigate, to } from '../router';
 import { useApps, useFaces, useScope } from '../scope';
 import { NewSession } from './newsession';
 import { fixIt } from './notloaded';
-import { Author, Button, CopyCurl, Empty, Loading, Problem, Screen } from '../ui/parts';
+import { Author, Button, Empty, Loading, Problem } from '../ui/parts';
+import { Screen } from '../ui/screen';
 import { Icon } from '../ui/icons';
 
 export function AppsScreen() {
@@ -20,7 +21,7 @@ export function AppsScreen() {
       wide
       title="Applications"
       note="Every application is a root agent with the tools and agents that it may use. Choose one to talk to it."
-      actions={<CopyCurl call={calls.apps()} />}
+      call={calls.apps()}
     >
       {apps.isPending && <Loading what="the applications" />}
       {apps.error && <Problem error={apps.error} what="The applications could not be listed" retry={() => void apps.refetch()} />}

@@ -8,7 +8,8 @@ import { Link, navigate, to, useQuery } from '../router';
 import { Dialog } from '../ui/dialog';
 import { Icon } from '../ui/icons';
 import { JsonView } from '../ui/json';
-import { Action, Button, CopyCurl, Empty, Field, Loading, Problem, Screen, When } from '../ui/parts';
+import { Action, Button, Empty, Field, Loading, Problem, Shown, When } from '../ui/parts';
+import { Screen } from '../ui/screen';
 import { say } from '../ui/toast';
 import { isPicture } from '../workbench/files';
 
@@ -27,9 +28,9 @@ export default function ArtifactsScreen({ id, name }: { id: Key; name: string })
       wide
       title="Artifacts"
       note={<>Files that <Link href={to.session(id)} className="font-semibold text-ink underline">{id.session}</Link> and other sessions of {id.user} with {id.app} have saved. Every change is a version of its own.</>}
+      call={calls.artifacts(id)}
       actions={
         <>
-          <CopyCurl call={calls.artifacts(id)} />
           <Button onClick={() => navigate(to.session(id))}>Conversation</Button>
           <Button tone="primary" icon="up" onClick={() => setAdding(true)}>Upload</Button>
         </>
@@ -113,7 +114,7 @@ function File({ id, name }: { id: Key; name: string }) {
         </label>
         <span className="inline-flex" data-action="Download">
           <a href={call.path} download={name.split('/').at(-1)} className="inline-flex h-7 items-center gap-1.5 rounded-md border border-rule bg-sheet px-2.5 text-sm font-medium hover:border-ink max-md:h-9"><Icon name="down" />Download</a>
-          <CopyCurl call={call} label="Copy download as curl" />
+          <Shown call={call} label="Download" />
         </span>
         <Button tone="danger" icon="trash" onClick={() => setDeleting(true)}>Delete</Button>
       </header>

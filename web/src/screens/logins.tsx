@@ -7,7 +7,8 @@ import type { StoredCredential } from '../api/types';
 import { Link, to } from '../router';
 import { ScopePicker } from '../scopepicker';
 import { Dialog } from '../ui/dialog';
-import { Action, Button, CopyCurl, Empty, Loading, Problem, Screen, When } from '../ui/parts';
+import { Action, Button, Empty, Loading, Problem, When } from '../ui/parts';
+import { Screen } from '../ui/screen';
 import { say } from '../ui/toast';
 
 export default function LoginsScreen({ app, user }: { app: string; user: string }) {
@@ -26,7 +27,7 @@ export default function LoginsScreen({ app, user }: { app: string; user: string 
       scope={<ScopePicker />}
       title="Logins"
       note={<>What tools of <b className="font-semibold text-ink">{app}</b> may do for <b className="font-semibold text-ink">{user}</b>. Nothing secret leaves the server.</>}
-      actions={<CopyCurl call={calls.credentials(app, user)} />}
+      call={calls.credentials(app, user)}
     >
       {list.isPending && <Loading what="the logins" />}
       {list.error && <Problem error={list.error} what="The logins could not be listed" retry={() => void list.refetch()} />}

@@ -7,7 +7,8 @@ import type { Overview, Run } from '../api/types';
 import { seconds } from '../log/timeline';
 import { Link, navigate, to } from '../router';
 import { ScopePicker } from '../scopepicker';
-import { Action, Button, CopyCurl, Empty, Loading, Problem, Screen, Status, When } from '../ui/parts';
+import { Action, Button, Empty, Loading, Problem, Status, When } from '../ui/parts';
+import { Screen } from '../ui/screen';
 import { Table, type Column } from '../ui/table';
 import { say } from '../ui/toast';
 
@@ -40,7 +41,7 @@ export default function RunsScreen({ app, user }: { app: string; user: string })
       scope={<ScopePicker />}
       title="Runs"
       note={<>What the newest sessions of <b className="font-semibold text-ink">{user}</b> with <b className="font-semibold text-ink">{app}</b> did and do, kept up to date.</>}
-      actions={<CopyCurl call={calls.recentRuns(app, user)} />}
+      call={calls.recentRuns(app, user)}
     >
       <div role="group" aria-label="Show" className="mb-3 flex flex-wrap gap-1">
         {groups.map((group) => {

@@ -4,6 +4,7 @@ import { useEffect, useRef, useState } from 'react';
 import { calls } from '../api/calls';
 import { ask, nextPage, request, send } from '../api/client';
 import type { JsonObject, Key, Overview, Session } from '../api/types';
+import { useCommands } from '../commands';
 import { exportLines } from '../log/importing';
 import { labelsText, metadataKey, metadataOf, parseLabels, parseSearch } from '../log/labels';
 import { Link, navigate, setQuery, to, useQuery } from '../router';
@@ -11,7 +12,8 @@ import { ScopePicker } from '../scopepicker';
 import { Dialog } from '../ui/dialog';
 import { Icon } from '../ui/icons';
 import { Menu, type Item } from '../ui/menu';
-import { Action, Button, CopyCurl, Empty, Field, Loading, Problem, Screen, Status, When } from '../ui/parts';
+import { Action, Button, Empty, Field, Loading, Problem, Status, When } from '../ui/parts';
+import { Screen } from '../ui/screen';
 import { Table, type Column } from '../ui/table';
 import { say } from '../ui/toast';
 import { NewSession } from './newsession';
@@ -46,9 +48,9 @@ export default function SessionsScreen({ app, user }: { app: string; user: strin
       scope={<ScopePicker />}
       title="Sessions"
       note={<>Conversations of <b className="font-semibold text-ink">{user}</b> with <b className="font-semibold text-ink">{app}</b>, the newest first.</>}
+      call={first}
       actions={
         <>
-          <CopyCurl call={first} />
           <ImportButton app={app} user={user} />
           <NewSession app={app} user={user} />
         </>
@@ -240,6 +242,7 @@ function ImportButton({ app, user }: { app: string; user: string }) {
       say((error as Error).message, 'bad');
     }
   };
+  useCommands([{ label: 'Import a session', act: () => input.current?.click() }]);
   return (
     <>
       <input ref={input} type="file" accept=".jsonl,.json" className="hidden" tabIndex={-1} aria-hidden="true" onChange={(e) => e.target.files?.[0] && void take(e.target.files[0])} />

@@ -7,7 +7,8 @@ import { titleOf } from '../log/labels';
 import { pendingOf, type Pending } from '../log/pending';
 import { Link, navigate, to } from '../router';
 import { ScopePicker } from '../scopepicker';
-import { Button, CopyCurl, Empty, Loading, Problem, Screen, When } from '../ui/parts';
+import { Button, Empty, Loading, Problem, When } from '../ui/parts';
+import { Screen } from '../ui/screen';
 import { say } from '../ui/toast';
 import { RequestCard } from '../workbench/requests';
 
@@ -46,7 +47,7 @@ export default function WaitingScreen({ app, user }: { app: string; user: string
       scope={<ScopePicker />}
       title="Waiting room"
       note={<>Logins, confirmations and questions that agents of <b className="font-semibold text-ink">{app}</b> have for <b className="font-semibold text-ink">{user}</b>. Their sessions are free in the meantime.</>}
-      actions={<CopyCurl call={calls.recentRuns(app, user)} />}
+      call={calls.recentRuns(app, user)}
     >
       {list.isPending && <Loading what="the waiting room" />}
       {list.error && <Problem error={list.error} what="The waiting room could not be opened" retry={() => void list.refetch()} />}

@@ -1,6 +1,7 @@
 import * as Radix from '@radix-ui/react-dialog';
 import type { ReactNode } from 'react';
 
+import { CurlMenu } from './menu';
 import { Button } from './parts';
 
 interface DialogProps {
@@ -10,9 +11,11 @@ interface DialogProps {
   note?: ReactNode;
   children: ReactNode;
   width?: string;
+  /** Nothing in it asks the server for anything. */
+  quiet?: boolean;
 }
 
-export function Dialog({ open, onClose, title, note, children, width = 'max-w-[480px]' }: DialogProps) {
+export function Dialog({ open, onClose, title, note, children, width = 'max-w-[480px]', quiet }: DialogProps) {
   return (
     <Radix.Root open={open} onOpenChange={(is) => !is && onClose()}>
       <Radix.Portal>
@@ -23,6 +26,7 @@ export function Dialog({ open, onClose, title, note, children, width = 'max-w-[4
               <Radix.Title className="text-lg font-semibold">{title}</Radix.Title>
               <Radix.Description className={note ? 'text-soft' : 'sr-only'}>{note ?? title}</Radix.Description>
             </div>
+            {!quiet && <CurlMenu />}
             <Radix.Close asChild>
               <Button tone="quiet" icon="close" bare>Close</Button>
             </Radix.Close>

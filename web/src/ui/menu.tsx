@@ -1,44 +1,84 @@
 import * as Radix from '@radix-ui/react-dropdown-menu';
-import type { ReactNode } from 'react';
+import { useState, type ReactNode } from 'react';
 
+import { requestsNow, type Asks } from '../commands';
 import { Icon, type IconName } from './icons';
-import { copyCurl, type Asks } from './parts';
+import { Button, copyCurl } from './parts';
 
 export interface Item {
   label: string;
   icon?: IconName;
   act: () => void;
   danger?: boolean;
-  /** What it asks the server for; it can be copied, further down. */
+  /** What it asks the server for; it can be copied, in a menu of its own. */
   call?: Asks;
 }
 
-const asCommands = (items: Item[]): Item[] =>
-  items.flatMap(({ label, call }) => (call ? [{ label: `Copy ${label.toLowerCase()} as curl`, icon: 'curl', act: () => copyCurl(call) }] : []));
+const box = 'z-40 max-h-(--radix-dropdown-menu-content-available-height) min-w-[190px] max-w-[320px] overflow-y-auto rounded-md border border-rule bg-sheet p-1 shadow-xl';
+const line = 'flex cursor-pointer items-center gap-2 rounded-sm px-2 py-1 text-sm outline-none data-highlighted:bg-tint max-md:py-2';
 
-/** A menu: what can be done, the same as commands, and what cannot be undone. It does not lock the page behind it. */
-export function Menu({ trigger, items: all }: { trigger: ReactNode; items: Item[] }) {
-  const groups = [all.filter((i) => !i.danger), asCommands(all), all.filter((i) => i.danger)].filter((g) => g.length > 0);
-  const items = groups.flatMap((group, i) => (i === 0 ? group : ['line' as const, ...group]));
+function Entry({ label, icon, act, danger }: Item) {
   return (
-    <Radix.Root modal={false}>
+    <Radix.Item onSelect={act} className={`${line} ${danger ? 'text-bad' : ''}`}>
+      {icon ? <Icon name={icon} /> : <span className="w-4" />}
+      <span className="min-w-0 truncate">{label}</span>
+    </Radix.Item>
+  );
+}
+
+/** A menu: what can be done, and in its place, the same as commands. It does not lock the page behind it. */
+export function Menu({ trigger, items }: { trigger: ReactNode; items: Item[] }) {
+  const [commands, setCommands] = useState(false);
+  const calls = items.filter((i) => i.call);
+  const dangerous = items.filter((i) => i.danger);
+  return (
+    <Radix.Root modal={false} onOpenChange={() => setCommands(false)}>
       <Radix.Trigger asChild>{trigger}</Radix.Trigger>
       <Radix.Portal>
-        <Radix.Content align="end" sideOffset={4} className="z-40 min-w-[190px] rounded-md border border-rule bg-sheet p-1 shadow-xl">
-          {items.map((item, i) =>
-            item === 'line' ? (
-              <Radix.Separator key={i} className="my-1 h-px bg-line" />
-            ) : (
-              <Radix.Item
-                key={item.label}
-                onSelect={item.act}
-                className={`flex cursor-pointer items-center gap-2 rounded-sm px-2 py-1 text-sm outline-none data-highlighted:bg-tint max-md:py-2 ${item.danger ? 'text-bad' : ''}`}
-              >
-                {item.icon ? <Icon name={item.icon} /> : <span className="w-4" />}
-                {item.label}
-              </Radix.Item>
-            ),
+        <Radix.Content align="end" sideOffset={4} collisionPadding={8} className={box}>
+          {commands ? (
+            <Commands of={calls} />
+          ) : (
+            <>
+              {items.filter((i) => !i.danger).map((item) => <Entry key={item.label} {...item} />)}
+              {calls.length > 0 && (
+                <Radix.Item onSelect={(e) => (e.preventDefault(), setCommands(true))} className={line}>
+                  <Icon name="curl" /><span className="flex-1">Copy as curl</span><Icon name="right" size={12} />
+                </Radix.Item>
+              )}
+              {dangerous.length > 0 && <Radix.Separator className="my-1 h-px bg-line" />}
+              {dangerous.map((item) => <Entry key={item.label} {...item} />)}
+            </>
           )}
+        </Radix.Content>
+      </Radix.Portal>
+    </Radix.Root>
+  );
+}
+
+/** Requests, each of which can be copied. */
+function Commands({ of }: { of: { label: string; icon?: IconName; call?: Asks }[] }) {
+  return (
+    <div data-commands>
+      <Radix.Label className="label px-2 py-1">copy as curl</Radix.Label>
+      {of.map(({ label, icon = 'curl', call }) => <Entry key={label} label={label} icon={icon} act={() => copyCurl(call!)} />)}
+    </div>
+  );
+}
+
+/** All that can be seen and asks the server for something, as commands for a terminal. */
+export function CurlMenu() {
+  const [found, setFound] = useState<ReturnType<typeof requestsNow>>([]);
+  const [trigger, setTrigger] = useState<HTMLElement | null>(null);
+  const look = (open: boolean) => open && setFound(requestsNow(trigger?.closest('[role=dialog]') ?? null));
+  return (
+    <Radix.Root modal={false} onOpenChange={look}>
+      <Radix.Trigger asChild ref={setTrigger}>
+        <Button tone="quiet" icon="curl" bare>Copy as curl</Button>
+      </Radix.Trigger>
+      <Radix.Portal>
+        <Radix.Content align="end" sideOffset={4} collisionPadding={8} className={box}>
+          <Commands of={found} />
         </Radix.Content>
       </Radix.Portal>
     </Radix.Root>

@@ -1,8 +1,9 @@
-import { useState, type ButtonHTMLAttributes, type ReactNode } from 'react';
+import { useRef, useState, type ButtonHTMLAttributes, type ReactNode } from 'react';
 
 import { curl, type Calls } from '../api/calls';
 import { ConnectionError, ParleyError } from '../api/client';
 import { isSignedIn } from '../caller';
+import { useRequest, type Asks } from '../commands';
 import { Icon, type IconName } from './icons';
 import { say } from './toast';
 
@@ -38,18 +39,7 @@ export function Button({ tone = 'plain', icon, bare, className = '', children, t
   );
 }
 
-/** What an action asks the server for; a function, if that is only known when it is asked for. */
-export type Asks = Calls | (() => Calls);
-
 /** Copies a request, as a command. */
-export function CopyCurl({ call, label = 'Copy as curl' }: { call: Asks; label?: string }) {
-  return (
-    <Button tone="quiet" icon="curl" bare title={label} onClick={() => copyCurl(call)}>
-      {label}
-    </Button>
-  );
-}
-
 export function copyCurl(call: Asks) {
   let what: Calls;
   try {
@@ -61,18 +51,26 @@ export function copyCurl(call: Asks) {
 }
 
 /**
- * A button that asks the server for something, and beside it the same as a
- * command. Everything that changes something is one of these, or an item of a
+ * A button that asks the server for something. The menu of the screen has the same
+ * as a command. Everything that changes something is one of these, or an item of a
  * menu with a call.
  */
-export function Action({ call, copyLabel, ...button }: ButtonProps & { call: Asks; copyLabel?: string }) {
-  const name = typeof button.children === 'string' ? button.children : '';
+export function Action({ call, ...button }: ButtonProps & { call: Asks }) {
+  const name = typeof button.children === 'string' ? button.children : (button.title ?? '');
+  const place = useRef<HTMLSpanElement>(null);
+  useRequest(name, call, place);
   return (
-    <span className="inline-flex" data-action={name}>
+    <span ref={place} className="inline-flex" data-action={name}>
       <Button {...button} />
-      <CopyCurl call={call} label={copyLabel ?? `Copy ${name.toLowerCase()} as curl`} />
     </span>
   );
+}
+
+/** A request that has no button, such as the one that a screen was read with. */
+export function Shown({ call, label = 'This page' }: { call: Asks; label?: string }) {
+  const place = useRef<HTMLSpanElement>(null);
+  useRequest(label, call, place);
+  return <span ref={place} />;
 }
 
 export async function copy(text: string, said = 'Copied.') {
@@ -122,22 +120,6 @@ export function authorColour(name: string): string {
   for (const c of name) hash = Math.imul(hash ^ c.charCodeAt(0), 0x01000193) >>> 0;
   const hue = (hash ^ (hash >>> 15)) % 360;
   return `light-dark(oklch(44% 0.11 ${hue}), oklch(80% 0.1 ${hue}))`;
-}
-
-export function Screen({ title, note, actions, children, wide, scope }: { title: ReactNode; note?: ReactNode; actions?: ReactNode; children: ReactNode; wide?: boolean; scope?: ReactNode }) {
-  return (
-    <div className={`mx-auto w-full px-4 pt-5 pb-16 md:px-8 md:pt-8 ${wide ? 'max-w-[1200px]' : 'max-w-[960px]'}`}>
-      {scope && <div className="mb-4 max-w-[340px] xl:hidden">{scope}</div>}
-      <header className="mb-5 flex flex-wrap items-end gap-x-4 gap-y-2">
-        <div className="min-w-0 flex-1 max-sm:basis-full">
-          <h1>{title}</h1>
-          {note && <p className="max-w-[68ch] text-soft">{note}</p>}
-        </div>
-        {actions && <div className="flex flex-wrap items-center gap-1.5">{actions}</div>}
-      </header>
-      {children}
-    </div>
-  );
 }
 
 /** Nothing is there, and what to do about it. */

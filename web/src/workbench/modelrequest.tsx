@@ -8,7 +8,7 @@ import { useCaller } from '../caller';
 import { modelCallOf, type Piece, type Span } from '../log/spans';
 import { seconds } from '../log/timeline';
 import { JsonView } from '../ui/json';
-import { Author, CopyCurl, CopyText } from '../ui/parts';
+import { Author, CopyText, Shown } from '../ui/parts';
 
 interface Props {
   id: Key;
@@ -59,7 +59,7 @@ export function ModelRequest({ id, events, event, spans, select }: Props) {
           ))}
         </dl>
         <CopyText text={JSON.stringify(call.request, null, 2)} label="Copy the request" />
-        <CopyCurl call={calls.eventTrace(id, event.id)} label="Copy trace as curl" />
+        <Shown call={calls.eventTrace(id, event.id)} label="Trace of the event" />
       </div>
       {!call.request && <p className="mb-3 text-soft">{said.isLoading ? 'Reading…' : 'The request itself was not kept.'}</p>}
       <Section title="instruction" of={call.instruction}>{(p) => show(p, typeof p.value === 'string' ? <Words text={p.value} /> : <JsonView value={p.value} />)}</Section>

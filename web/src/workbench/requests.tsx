@@ -91,7 +91,7 @@ function LoginForm(props: Props) {
       )}
       {host ? (
         <div className="flex flex-wrap items-center gap-2">
-          <Action tone="primary" icon="logins" call={() => props.call(answerTo(props.pending.call, loginAnswer(asked.config, `${redirect}?code=…&state=…`, redirect)) as Part)} copyLabel="Copy login as curl" onClick={() => void login()} disabled={busy || phase === 'open'}>
+          <Action tone="primary" icon="logins" call={() => props.call(answerTo(props.pending.call, loginAnswer(asked.config, `${redirect}?code=…&state=…`, redirect)) as Part)} onClick={() => void login()} disabled={busy || phase === 'open'}>
             {busy ? 'Going on…' : phase === 'open' ? 'Waiting for the provider…' : 'Log in'}
           </Action>
           {phase === 'open' && <Button onClick={() => (gone.current.abort(), (gone.current = new AbortController()), setPhase('closed'))}>Give up</Button>}
@@ -100,7 +100,7 @@ function LoginForm(props: Props) {
       ) : (
         <form className="flex items-end gap-2" onSubmit={(e) => (e.preventDefault(), void send(keyAnswer(asked.config, secret)))}>
           <Field label={asked.kind === 'http' ? 'token' : 'key'}><input type="password" autoComplete="off" required className="field w-64" value={secret} onChange={(e) => setSecret(e.target.value)} /></Field>
-          <Action tone="primary" type="submit" call={() => props.call(answerTo(props.pending.call, keyAnswer(asked.config, '…')) as Part)} copyLabel="Copy answer as curl" disabled={busy}>Submit</Action>
+          <Action tone="primary" type="submit" call={() => props.call(answerTo(props.pending.call, keyAnswer(asked.config, '…')) as Part)} disabled={busy}>Submit</Action>
         </form>
       )}
       {problem && <p role="alert" className="mt-2 text-bad">{problem}</p>}

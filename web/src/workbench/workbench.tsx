@@ -2,16 +2,17 @@ import { useCallback, useEffect, useMemo, useState, useSyncExternalStore } from 
 
 import { calls } from '../api/calls';
 import { ParleyError } from '../api/client';
-import type { Event, JsonObject, Key, Part, Session } from '../api/types';
+import { partsOf, type Event, type JsonObject, type Key, type Part, type Session } from '../api/types';
+import { useCommands, type Command } from '../commands';
 import { branchesOf } from '../log/branches';
 import { nameOf, titleOf } from '../log/labels';
 import { pendingOf } from '../log/pending';
-import { rowsOf, textOf } from '../log/rows';
+import { isLocal, rowsOf, textOf } from '../log/rows';
 import { Link, navigate, setQuery, to, useQuery } from '../router';
 import { DeleteDialog, EditDialog, sessionItems, useSessionActions } from '../screens/sessions';
 import { NewSession } from '../screens/newsession';
-import { typing } from '../shortcuts';
-import { Menu } from '../ui/menu';
+import { focusComposer, typing } from '../shortcuts';
+import { CurlMenu, Menu, type Item } from '../ui/menu';
 import { Action, Button, Empty, Loading, Problem, Status, copy } from '../ui/parts';
 import { say } from '../ui/toast';
 import { Composer } from './composer';
@@ -24,6 +25,7 @@ import { TimelineView } from './timelineview';
 import { useFlows, WorkflowView } from './workflowview';
 
 type Pane = 'chat' | 'run' | 'event' | 'state';
+const paneNames: Record<Pane, string> = { chat: 'Chat', run: 'Run', event: 'Event', state: 'State' };
 
 export default function Workbench({ id }: { id: Key }) {
   const [model] = useState(() => new SessionModel(id));
@@ -98,9 +100,22 @@ function Ready({ model, snapshot }: { model: SessionModel; snapshot: Snapshot })
     }
   };
 
+  const message = events.findLast((e) => e.author === 'user' && textOf(e) !== '' && !isLocal(e));
+  const at = events[selected];
+  useCommands([
+    { label: 'Write a message', keys: 'c', act: () => window.dispatchEvent(new Event(focusComposer)) },
+    ...(active ? [{ label: 'Stop the run', keys: 's', act: () => void model.stop() }] : []),
+    ...(message && !active ? [
+      { label: 'Retry the last message, in a new branch', act: () => void again(message, partsOf(message)) },
+      { label: 'Edit the last message and send it again', act: () => (select(message, 'chat'), setEditing(message.id)) },
+    ] : []),
+    ...(at ? [{ label: `Fork from event ${selected + 1}`, keys: 'f', act: () => void fork(at) }] : []),
+    ...(['event', 'state'] as const).map((one): Command => ({ label: `Show the ${one}`, act: () => setPane(one) })),
+  ]);
+
   useEffect(() => {
     const onKey = (e: KeyboardEvent) => {
-      if (typing(e.target) || e.metaKey || e.ctrlKey || e.altKey || document.querySelector('[role=dialog],[role=menu]')) return;
+      if (e.defaultPrevented || typing(e.target) || e.metaKey || e.ctrlKey || e.altKey || document.querySelector('[role=dialog],[role=menu]')) return;
       const id = new URLSearchParams(window.location.search).get('event');
       const at = id ? events.findIndex((x) => isCalled(x, id)) : -1;
       const current = events[at];
@@ -133,7 +148,7 @@ function Ready({ model, snapshot }: { model: SessionModel; snapshot: Snapshot })
       <div role="tablist" aria-label="Parts of the workbench" className="flex shrink-0 border-b bg-sunk px-2 lg:hidden">
         {(['chat', 'run', 'event', 'state'] as const).map((p) => (
           <button key={p} type="button" role="tab" aria-selected={pane === p} onClick={() => setPane(p)} className="h-9 flex-1 border-b-2 border-transparent text-soft aria-selected:border-accent aria-selected:font-semibold aria-selected:text-ink">
-            {{ chat: 'Chat', run: 'Run', event: 'Event', state: 'State' }[p]}
+            {paneNames[p]}
           </button>
         ))}
       </div>
@@ -173,6 +188,9 @@ function SideTabs({ pane, selected, event, state, selectionKey }: { pane: Pane; 
   useEffect(() => {
     if (selectionKey) setTab('event');
   }, [selectionKey]);
+  useEffect(() => {
+    if (pane === 'event' || pane === 'state') setTab(pane);
+  }, [pane]);
   const shown = pane === 'event' || pane === 'state' ? pane : undefined;
   return (
     <div className={`min-h-0 flex-1 flex-col lg:flex ${pane === 'run' ? 'hidden' : 'flex'}`}>
@@ -189,6 +207,9 @@ function SideTabs({ pane, selected, event, state, selectionKey }: { pane: Pane; 
   );
 }
 
+/** What the palette calls the items of the menu. */
+const sentence: { [label: string]: string } = { 'Title and labels': 'Change title and labels', Artifacts: 'Show the artifacts', Fork: 'Fork the session', Export: 'Export the session', Delete: 'Delete the session', Refresh: 'Refresh the session' };
+
 function Header({ model, snapshot, waiting }: { model: SessionModel; snapshot: Snapshot; waiting: number }) {
   const { key } = model;
   const [open, setOpen] = useState<'edit' | 'delete'>();
@@ -197,6 +218,12 @@ function Header({ model, snapshot, waiting }: { model: SessionModel; snapshot: S
   useEffect(() => {
     document.title = `${title} · ${key.app} · Parley`;
   }, [title, key.app]);
+  const items: Item[] = [
+    ...sessionItems(key, actions, setOpen),
+    { label: 'Refresh', icon: 'retry', act: () => void model.load('end'), call: calls.session(key) },
+    { label: 'Copy the session id', icon: 'copy', act: () => void copy(key.session) },
+  ];
+  useCommands(items.map(({ label, act }) => ({ label: sentence[label] ?? label, act })));
   const last = snapshot.runs[0];
   const status = snapshot.active?.status ?? (waiting > 0 ? 'waiting' : last?.status);
   return (
@@ -214,15 +241,9 @@ function Header({ model, snapshot, waiting }: { model: SessionModel; snapshot: S
       {snapshot.active && (
         <Action tone="danger" icon="stop" call={calls.cancelRun(key, snapshot.active.id)} disabled={Boolean(snapshot.active.stop)} onClick={() => void model.stop()}>Stop</Action>
       )}
-      <Button tone="quiet" icon="file" bare onClick={() => navigate(to.artifact(key))}>Artifacts</Button>
-      <Menu
-        trigger={<Button tone="quiet" icon="more" bare>Session actions</Button>}
-        items={[
-          ...sessionItems(key, actions, setOpen),
-          { label: 'Refresh', icon: 'retry', act: () => void model.load('end'), call: calls.session(key) },
-          { label: 'Copy the session id', icon: 'copy', act: () => void copy(key.session) },
-        ]}
-      />
+      <Button tone="quiet" icon="file" bare className="max-sm:hidden" onClick={() => navigate(to.artifact(key))}>Artifacts</Button>
+      <CurlMenu />
+      <Menu trigger={<Button tone="quiet" icon="more" bare>Session actions</Button>} items={items} />
       <EditDialog open={open === 'edit'} onClose={() => setOpen(undefined)} id={key} state={snapshot.state as JsonObject} onSaved={() => void model.load('end')} />
       <DeleteDialog open={open === 'delete'} onClose={() => setOpen(undefined)} id={key} title={title} remove={() => actions.remove(() => navigate(to.user(key.app, key.user, 'sessions')))} />
     </header>
