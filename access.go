@@ -59,7 +59,7 @@ func (s *Server) openGate(ctx context.Context) (err error) {
 	case AccessKeys:
 		store := s.store
 		if url := s.cfg.Access.KeysURL; url != "" && url != s.cfg.Sessions.URL {
-			if s.keys, _, err = openStore(ctx, &Config{Sessions: SessionConfig{URL: url}, Log: s.cfg.Log}); err != nil {
+			if s.keys, _, err = openStore(ctx, &Config{Sessions: SessionConfig{URL: url}, Log: s.cfg.Log}, ""); err != nil {
 				return inField("Access.KeysURL", err)
 			}
 			store = s.keys
@@ -157,7 +157,7 @@ type APIKeys struct {
 // They have to be closed.
 func OpenAPIKeys(ctx context.Context, url string) (*APIKeys, error) {
 	return openKeys(ctx, url, func(ctx context.Context, url string) (session.Store, error) {
-		store, _, err := openStore(ctx, &Config{Sessions: SessionConfig{URL: url}, Log: slog.New(slog.DiscardHandler)})
+		store, _, err := openStore(ctx, &Config{Sessions: SessionConfig{URL: url}, Log: slog.New(slog.DiscardHandler)}, "")
 		return store, err
 	})
 }

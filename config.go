@@ -318,6 +318,12 @@ type NetworkConfig struct {
 	// of notifications may be, which callers choose. Others are called on public
 	// addresses only and, with AccessLocal, on this machine.
 	AllowPrivateWebhooks []string
+	// PeerAddr is where the other servers that share the database of the sessions
+	// reach this one: an address such as "10.0.0.7" or "http://10.0.0.7:8080", without a
+	// port that of Port, and with "https://" if something in front of the server has a
+	// certificate. Clients that read a run on another server then get the pieces of its
+	// texts, too. Empty means that they get whole events only.
+	PeerAddr string
 	// AdminAddr is where Run and Serve also listen for operators, who need no
 	// login there: metrics, probes and profiles. It is a port of the loopback
 	// interface, such as "9090", or an address and a port, such as

@@ -96,6 +96,8 @@ func TestMetrics(t *testing.T) {
 		{"parley_runs_total", map[string]string{"app": "app", "status": "completed"}, 3},
 		{"parley_runs_running", nil, 0},
 		{"parley_runs_queued", nil, 0},
+		{"parley_runs_followed", nil, 0},
+		{"parley_run_follow_failures_total", nil, 0},
 		{"parley_streams_open", nil, 0},
 		{"http_server_active_requests", nil, 1}, // this one
 		{"http_server_request_duration_seconds", map[string]string{"http_route": "/run", "http_request_method": "POST", "http_response_status_code": "200"}, 2},

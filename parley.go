@@ -38,6 +38,7 @@ import (
 	"github.com/parley-run/parley/internal/link"
 	"github.com/parley-run/parley/internal/observe"
 	"github.com/parley-run/parley/internal/outbox"
+	"github.com/parley-run/parley/internal/peer"
 	publicnet "github.com/parley-run/parley/internal/public"
 	"github.com/parley-run/parley/internal/registry"
 	"github.com/parley-run/parley/internal/run"
@@ -52,6 +53,7 @@ type Server struct {
 	store   session.Store
 	logins  *broker.Broker
 	outbox  *outbox.Outbox // nil if there is none
+	peer    *peer.Peer     // nil without Network.PeerAddr
 	apps    *apps
 	ui      http.Handler  // nil without UI.Enabled
 	gate    access.Gate   // with AccessOIDC and AccessKeys
@@ -123,7 +125,14 @@ func (s *Server) open(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	store, lease, err := openStore(ctx, cfg)
+	if err := s.openPeer(); err != nil {
+		return err
+	}
+	address := ""
+	if s.peer != nil {
+		address = s.peer.Self()
+	}
+	store, lease, err := openStore(ctx, cfg, address)
 	if err != nil {
 		return inField("Sessions.URL", err)
 	}
@@ -146,14 +155,35 @@ func (s *Server) open(ctx context.Context) (err error) {
 	if err := s.checkLogins(); err != nil {
 		return err
 	}
+	var peers run.Peers
+	if s.peer != nil && lease != 0 {
+		peers = s.peer
+	}
 	s.engine = run.NewEngine(run.Options{
-		Store: s.store, Agent: s.apps.Agent, Models: names, Log: cfg.Log, MaxModelCalls: cfg.Limits.ModelCalls,
+		Store: s.store, Peers: peers, Agent: s.apps.Agent, Models: names, Log: cfg.Log, MaxModelCalls: cfg.Limits.ModelCalls,
 		Lease: lease, TTL: cfg.Sessions.TTL, WaitTTL: cfg.waitTTL(), Now: cfg.Now,
 		Logins: logins{s.logins}, CredentialCall: string(cfg.Logins.Call), Artifacts: s.artifacts, Limits: cfg.Limits.engine(),
 		Bounds: cfg.Limits.bounds(), Observer: s.telemetry,
 	})
 	s.evals = s.newEvals()
 	s.telemetry.Watch(s.levels)
+	return nil
+}
+
+// openPeer prepares what the other servers that share the database reach.
+func (s *Server) openPeer() error {
+	if s.cfg.Network.PeerAddr == "" {
+		return nil
+	}
+	_, port, err := s.address()
+	if err != nil {
+		return err
+	}
+	address, err := peer.Address(s.cfg.Network.PeerAddr, port)
+	if err != nil {
+		return inField("Network.PeerAddr", err)
+	}
+	s.peer = peer.New(address)
 	return nil
 }
 
@@ -218,7 +248,7 @@ func (s *Server) handler(listening *net.TCPAddr) *server.Server {
 		MaxBody: s.cfg.Limits.BodyBytes, Version: Version(),
 		Concurrency: s.cfg.Sessions.OnBusy, OnDisconnect: string(s.cfg.Sessions.OnDisconnect),
 		UI: s.ui, SignIn: s.signIn, Observer: s.telemetry, Traces: s.telemetry.Traces(), Metrics: s.telemetry.Metrics(), Evals: s.evals,
-		Faces: s.cfg.Network.faces(), Platforms: s.cfg.Network.platforms(),
+		Peer: s.peer, Faces: s.cfg.Network.faces(), Platforms: s.cfg.Network.platforms(),
 	})
 }
 

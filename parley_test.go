@@ -73,6 +73,8 @@ func TestOpenSaysWhatIsWrong(t *testing.T) {
 		"it needs UI.Enabled":            {Agents: ok, UI: parley.UIConfig{Dir: "."}},
 		"has no index.html":              {Agents: ok, UI: parley.UIConfig{Enabled: true, Dir: "api"}},
 		"not a port":                     {Agents: ok, Network: parley.NetworkConfig{Port: 70000}},
+		"and no path":                    {Agents: ok, Network: parley.NetworkConfig{PeerAddr: "http://10.0.0.7/path"}},
+		"has no port":                    {Agents: ok, Network: parley.NetworkConfig{Host: "127.0.0.1", PeerAddr: "10.0.0.7"}},
 		"Logins.Timeout":                 {Agents: ok, Logins: parley.LoginConfig{Timeout: -1}},
 		"other machines can reach":       {Agents: ok, Network: parley.NetworkConfig{Host: "0.0.0.0"}},
 		"is none of":                     {Agents: ok, Access: parley.AccessConfig{Mode: "x"}},

@@ -251,6 +251,7 @@ func (s *Server) flush() {
 
 func (s *Server) giveBack() {
 	s.outbox.Close()
+	s.peer.Close()
 	if s.apps.found != nil {
 		s.apps.found.Close()
 	}

@@ -28,8 +28,9 @@ const (
 )
 
 // openStore opens what Sessions.URL names. lease is 0 for a store that only this
-// process can use.
-func openStore(ctx context.Context, cfg *Config) (store session.Store, lease time.Duration, err error) {
+// process can use. address is how others that share the store reach this process, if
+// they do.
+func openStore(ctx context.Context, cfg *Config, address string) (store session.Store, lease time.Duration, err error) {
 	if inMemory(cfg.Sessions.URL) {
 		return session.NewMemory(0), 0, nil
 	}
@@ -40,7 +41,7 @@ func openStore(ctx context.Context, cfg *Config) (store session.Store, lease tim
 	if driver.Shared {
 		lease = cmp.Or(cfg.Sessions.RunLease, defaultLease)
 	}
-	if store, err = driver.Open(ctx, cfg.Sessions.URL, session.Options{Owner: owner(), Lease: lease, Log: cfg.Log}); err != nil {
+	if store, err = driver.Open(ctx, cfg.Sessions.URL, session.Options{Owner: owner(), Address: address, Lease: lease, Log: cfg.Log}); err != nil {
 		return session.Store{}, 0, err
 	}
 	if driver.Shared {
@@ -102,7 +103,7 @@ func openExisting(ctx context.Context, url string) (session.Store, error) {
 			return session.Store{}, fmt.Errorf("there is no database %q", path)
 		}
 	}
-	store, _, err := openStore(ctx, &Config{Sessions: SessionConfig{URL: url}, Log: slog.New(slog.DiscardHandler)})
+	store, _, err := openStore(ctx, &Config{Sessions: SessionConfig{URL: url}, Log: slog.New(slog.DiscardHandler)}, "")
 	return store, err
 }
 

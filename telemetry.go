@@ -40,6 +40,7 @@ func (c *Config) telemetry(ctx context.Context) (observe.Telemetry, error) {
 // levels are looked up for each request of the metrics.
 func (s *Server) levels() observe.Levels {
 	now := observe.Levels{Running: s.engine.Running(), Queued: s.store.CountQueued}
+	now.Followed, now.Unfollowed = s.engine.Mirrored()
 	if found := s.apps.found; found != nil {
 		now.Engines = found.Engines()
 	}

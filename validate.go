@@ -9,6 +9,7 @@ import (
 
 	"github.com/parley-run/parley/internal/bounded"
 	"github.com/parley-run/parley/internal/loopback"
+	"github.com/parley-run/parley/internal/peer"
 	"github.com/parley-run/parley/internal/server"
 	"github.com/parley-run/parley/session"
 )
@@ -177,6 +178,11 @@ func (c *NetworkConfig) validate() error {
 	}
 	if _, err := c.publicURL(); err != nil {
 		return err
+	}
+	if c.PeerAddr != "" {
+		if _, err := peer.Address(c.PeerAddr, defaultPort); err != nil {
+			return inField("Network.PeerAddr", err)
+		}
 	}
 	if c.AdminAddr != "" {
 		if _, err := c.adminAddress(); err != nil {

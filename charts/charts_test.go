@@ -192,6 +192,29 @@ func TestThreeReplicasOnPostgres(t *testing.T) {
 	}
 }
 
+// Servers that share a database learn the address at which the others reach them.
+func TestPeerAddress(t *testing.T) {
+	address := func(set ...string) []corev1.EnvVar {
+		t.Helper()
+		var args []string
+		for _, one := range set {
+			args = append(args, "--set-string", one)
+		}
+		list := render(t, args...).deployment.Spec.Template.Spec.Containers[0].Env
+		return slices.DeleteFunc(list, func(v corev1.EnvVar) bool { return v.Name != "PARLEY_PEER_ADDRESS" })
+	}
+	if got := address(); len(got) != 0 {
+		t.Errorf("without a database: %+v", got)
+	}
+	const database = "sessionDatabase.existingSecret=db"
+	if got := address(database); len(got) != 1 || got[0].ValueFrom.FieldRef.FieldPath != "status.podIP" {
+		t.Errorf("with a database: %+v", got)
+	}
+	if got := address(database, "env[0].name=PARLEY_PEER_ADDRESS", "env[0].value=https://a.example"); len(got) != 1 || got[0].Value != "https://a.example" {
+		t.Errorf("with another address: %+v", got)
+	}
+}
+
 // A server that checks callers itself gets what it needs for that.
 func TestAccess(t *testing.T) {
 	args := func(set ...string) string {

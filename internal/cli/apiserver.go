@@ -30,6 +30,7 @@ func newAPIServer(env *Env) *cobra.Command {
 		callers  accessFlags
 		limits   limitFlags
 		origins  []string
+		peerAddr string
 		level    = logLevels("info")
 		format   = oneOf("text", "json")
 		admin    string
@@ -69,6 +70,7 @@ environment. It can import what is in that directory, and packages.`,
 				return err
 			}
 			cfg.Access.Mode, cfg.Network.AllowOrigins = parley.AccessMode(access.value), origins
+			cfg.Network.PeerAddr = peerAddr
 			cfg.Log = env.logger(level.value, format.value)
 			if other, _ := env.getenv("PARLEY_ACCESS"); other != "" && other != access.value {
 				// An image may set the flag without the knowledge of its operator.
@@ -123,6 +125,7 @@ environment. It can import what is in that directory, and packages.`,
 		flags.Var(&number, "port", "port to listen on; 0 means a free one")
 		flags.Var(access, "access", "who may call: local programs, the public, callers that\nthe platform in front authenticates, or callers with an\nidentity token or an API key: local, public, platform,\noidc or keys")
 		flags.StringSliceVar(&origins, "allow_origins", nil, "web `origins` whose pages may call, such as\nhttps://app.example.com; repeat it, or use\ncommas")
+		flags.StringVar(&peerAddr, "peer_address", "", "`address` at which other servers that share the\ndatabase reach this one, such as 10.0.0.7 or\nhttp://10.0.0.7:8000, so that clients there get texts\nin pieces, too")
 	})
 	section(cmd, "Callers, with --access", callers.define)
 	section(cmd, "Limits (none where no default is shown)", limits.define)

@@ -57,6 +57,7 @@ var fields = map[string]string{ //nolint:gosec // names of flags
 	"Network.A2AURL":               "--a2a_url",
 	"Network.A2AApp":               "--a2a_app",
 	"Network.AllowPrivateWebhooks": "--allow_private_webhooks",
+	"Network.PeerAddr":             "--peer_address",
 	"Network.AdminAddr":            "--admin_addr",
 	"UI.Enabled":                   "--with_ui",
 	"UI.Dir":                       "--ui_dir",

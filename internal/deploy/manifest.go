@@ -83,7 +83,11 @@ type (
 		ValueFrom *valueFrom `json:"valueFrom,omitempty"`
 	}
 	valueFrom struct {
-		SecretKeyRef secretRef `json:"secretKeyRef"`
+		SecretKeyRef *secretRef `json:"secretKeyRef,omitempty"`
+		FieldRef     *fieldRef  `json:"fieldRef,omitempty"`
+	}
+	fieldRef struct {
+		FieldPath string `json:"fieldPath"`
 	}
 	probe struct {
 		HTTPGet          httpGet `json:"httpGet"`
@@ -191,7 +195,9 @@ func (g *GKE) deployment(image, app string) deploymentSpec {
 					EnvFrom: []envFrom{{secretRef{Name: g.envSecret(), Optional: true}}},
 					Env: []envVar{
 						// Without the flag, the Secret of an earlier deployment is kept.
-						{Name: "PARLEY_SESSION_DB_URL", ValueFrom: &valueFrom{secretRef{Name: g.sessionSecret(), Key: "url", Optional: g.SessionDBURL == ""}}},
+						{Name: "PARLEY_SESSION_DB_URL", ValueFrom: &valueFrom{SecretKeyRef: &secretRef{Name: g.sessionSecret(), Key: "url", Optional: g.SessionDBURL == ""}}},
+						// With a database, servers follow runs on each other.
+						{Name: "PARLEY_PEER_ADDRESS", ValueFrom: &valueFrom{FieldRef: &fieldRef{"status.podIP"}}},
 						{Name: "XDG_CACHE_HOME", Value: "/tmp"},
 					},
 					StartupProbe:   probes("/health", 24),

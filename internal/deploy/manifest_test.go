@@ -123,6 +123,9 @@ func TestManifests(t *testing.T) {
 	if server.Env[0].Name != "PARLEY_SESSION_DB_URL" || ref.Name != held.Name || *ref.Optional || held.StringData[ref.Key] != g.SessionDBURL || held.Namespace != "agents" {
 		t.Errorf("%+v refers to %+v", server.Env[0], held)
 	}
+	if server.Env[1].Name != "PARLEY_PEER_ADDRESS" || server.Env[1].ValueFrom.FieldRef.FieldPath != "status.podIP" {
+		t.Errorf("%+v", server.Env[1])
+	}
 	if strings.Contains(shown, "u:p") || read(t, shown).secrets[0].Name != held.Name {
 		t.Errorf("shown: %s", shown)
 	}

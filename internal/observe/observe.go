@@ -61,6 +61,10 @@ type Levels struct {
 	// Running is the number of runs of this process, Queued that of queued runs in the store.
 	Running int
 	Queued  func(context.Context) (int64, error)
+	// Followed is the number of runs on other servers that clients read here, Unfollowed how often such a server could
+	// not be reached, or was lost.
+	Followed   int
+	Unfollowed int64
 	// Engines are those of applications in TypeScript.
 	Engines []link.Engines
 }

@@ -3,6 +3,7 @@ package run
 import (
 	"context"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"github.com/parley-run/parley/agent"
@@ -47,6 +48,9 @@ type Options struct {
 	// CredentialCall is the name of the call that asks users to log in; empty means
 	// agent.CredentialCall.
 	CredentialCall string
+	// Peers reaches the other servers that share the store; nil if readers of their
+	// runs get whole events only.
+	Peers Peers
 	// Observer receives the activity of runs; nil disables it.
 	Observer Observer
 	// Now is the clock for the timestamps of events; nil means time.Now. Leases use
@@ -61,6 +65,8 @@ type Engine struct {
 	quota   quota
 	workers *workers
 	upkeep  *upkeep
+
+	unlinked atomic.Int64 // how often a mirror could not follow its server
 }
 
 // NewEngine creates an engine. The caller must shut it down.
@@ -115,6 +121,7 @@ func (e *Engine) Shutdown(ctx context.Context) {
 	if e.turns.close() {
 		defer func() {
 			e.upkeep.stop()
+			e.turns.mirrored.Wait()
 			e.workers.stop()
 		}()
 	}

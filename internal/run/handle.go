@@ -51,6 +51,7 @@ func (r *Run) Wait(ctx context.Context) (*Result, error) {
 	}
 	reader := r.Read()
 	defer reader.Close()
+	reader.whole = true
 	var entries []*session.Entry
 	for {
 		item, err := reader.Next(ctx)
@@ -77,6 +78,12 @@ func (t *turn) result() (*session.Run, bool) {
 	return t.known(), true
 }
 
+// isOver is closed when the turn is over.
+func (t *turn) isOver() <-chan struct{} { return t.done }
+
+// unfollow implements origin.
+func (t *turn) unfollow() {}
+
 // last returns the last known row of the run.
 func (t *turn) last() *session.Run {
 	t.mu.Lock()
@@ -92,7 +99,7 @@ func (r *Run) Read() *Reader {
 	if r.turn == nil {
 		return r.engine.newReader(r.row, 0)
 	}
-	reader := &Reader{engine: r.engine, key: r.key, id: r.id, local: r.first, turn: r.turn}
+	reader := &Reader{engine: r.engine, key: r.key, id: r.id, local: r.first, from: r.turn}
 	if r.first == nil {
 		reader.local = r.turn.feed.Follow(0)
 	}

@@ -15,9 +15,10 @@ import (
 type Item = stream.Item
 
 // Reader reads a run on any server. While the run is active on this server, it
-// reads from the feed, which includes partial events; otherwise it reads stored
-// events from the store. It follows a run that changes servers. It must be used by
-// one goroutine, and closed.
+// reads from the feed, which includes partial events. While the run is active on
+// another one, it reads from a mirror of that feed, if that server can be followed, and
+// otherwise stored events from the store. It follows a run that changes servers. It
+// must be used by one goroutine, and closed.
 type Reader struct {
 	engine *Engine
 	key    session.Key
@@ -28,10 +29,11 @@ type Reader struct {
 	after int64         // sequence number of the last event that was read
 	row   *session.Run
 
-	turn  *turn
+	from  origin
 	local *stream.Follower // nil while it reads from the store
 	found []*session.Entry
 	again *time.Timer // when it reads again without a notification
+	whole bool        // it needs no partial events
 
 	mu      sync.Mutex
 	offered source // of a turn that has begun in the meantime
@@ -43,8 +45,28 @@ const readAgain = 500 * time.Millisecond
 
 // source provides more than the store does.
 type source struct {
-	turn     *turn
+	from     origin
 	follower *stream.Follower
+}
+
+func (s source) close() {
+	if s.from != nil {
+		s.follower.Close()
+		s.from.unfollow()
+	}
+}
+
+// origin is what a reader follows: a turn of this server, or the mirror of one on
+// another server.
+type origin interface {
+	// isOver is closed when the feed has ended, and the outcome is known.
+	isOver() <-chan struct{}
+	// result returns the outcome of the run, unless it continues elsewhere.
+	result() (*session.Run, bool)
+	// last returns the last known row of the run.
+	last() *session.Run
+	// unfollow is called when a reader no longer needs it.
+	unfollow()
 }
 
 // newReader returns a reader of a run whose row is known.
@@ -74,20 +96,13 @@ func (r *Reader) wake() {
 	}
 }
 
-// offer passes the feed of a turn to the reader, starting after a sequence number;
-// nil for none.
-func (r *Reader) offer(t *turn, after int64) {
-	var better source
-	if t != nil {
-		better = source{t, t.feed.Follow(after)}
-	}
+// offer passes a source to the reader, in place of the one that was offered before.
+func (r *Reader) offer(better source) {
 	r.mu.Lock()
 	old := r.offered
 	r.offered = better
 	r.mu.Unlock()
-	if old.follower != nil {
-		old.follower.Close()
-	}
+	old.close()
 	r.wake()
 }
 
@@ -111,10 +126,8 @@ func (r *Reader) Key() session.Key { return r.key }
 // Close releases the reader.
 func (r *Reader) Close() {
 	r.engine.turns.unlisten(r)
-	r.offer(nil, 0)
-	if r.local != nil {
-		r.local.Close()
-	}
+	r.offer(source{})
+	r.detach()
 	if r.again != nil {
 		r.again.Stop()
 	}
@@ -138,15 +151,14 @@ func (r *Reader) Take(ctx context.Context) (item Item, ok bool, err error) {
 		if !errors.Is(err, io.EOF) {
 			return item, ok, err
 		}
-		<-r.turn.done // the stored event follows immediately
-		row, ended := r.turn.result()
+		<-r.from.isOver() // the stored event follows immediately
+		row, ended := r.from.result()
 		if ended {
 			r.row = row
 			return Item{}, false, io.EOF
 		}
-		r.row = r.turn.last()
-		r.local.Close() // the run continues elsewhere
-		r.local, r.turn = nil, nil
+		r.row = r.from.last()
+		r.detach() // the run continues elsewhere
 		r.listen()
 	}
 }
@@ -158,11 +170,18 @@ func (r *Reader) attach() {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.offered.turn == nil {
+	if r.offered.from == nil {
 		return
 	}
-	r.turn, r.local = r.offered.turn, r.offered.follower
+	r.from, r.local = r.offered.from, r.offered.follower
 	r.offered = source{}
+	r.found = nil // the source has them, too
+}
+
+// detach leaves the source.
+func (r *Reader) detach() {
+	source{r.from, r.local}.close()
+	r.from, r.local = nil, nil
 }
 
 func (r *Reader) fromStore(ctx context.Context) (Item, bool, error) {
@@ -196,6 +215,9 @@ func (r *Reader) fromStore(ctx context.Context) (Item, bool, error) {
 	}
 	if r.engine.Closing() {
 		return Item{}, false, ErrClosing
+	}
+	if r.row.Worker != "" && !r.whole {
+		r.engine.mirror(r)
 	}
 	if r.again == nil {
 		r.again = time.AfterFunc(readAgain, r.wake)

@@ -13,7 +13,8 @@ import (
 // has an index for each lookup, so that neither limits nor notifications scan all
 // of them.
 type registry struct {
-	wg sync.WaitGroup // one for every turn, and for every claim
+	wg       sync.WaitGroup // one for every turn, and for every claim
+	mirrored sync.WaitGroup // one for every mirror
 
 	mu       sync.Mutex
 	turns    map[string]*turn
@@ -22,6 +23,7 @@ type registry struct {
 	callers  map[owner]int       // the number of turns of a caller in an application
 	claims   map[session.Key]int // claims of sessions that have no turn yet
 	readers  map[uint64]map[*Reader]struct{}
+	mirrors  map[uint64][]*mirror // by the hint of their session
 	closing  bool
 	over     error // the cause with which the remaining turns end, once they do
 }
@@ -34,7 +36,7 @@ type owner struct{ app, name string }
 func newRegistry(byUser bool) *registry {
 	r := &registry{
 		turns: map[string]*turn{}, sessions: map[uint64][]*turn{}, callers: map[owner]int{},
-		claims: map[session.Key]int{}, readers: map[uint64]map[*Reader]struct{}{},
+		claims: map[session.Key]int{}, readers: map[uint64]map[*Reader]struct{}{}, mirrors: map[uint64][]*mirror{},
 	}
 	if byUser {
 		r.users = map[owner][]*turn{}
@@ -184,7 +186,12 @@ func (r *registry) claimed(t *turn) error {
 	r.add(t)
 	for reader := range r.readers[t.hint] {
 		if reader.id == t.id && reader.key == t.req.Key {
-			reader.offer(t, 0)
+			reader.offer(source{t, t.feed.Follow(0)})
+		}
+	}
+	for _, m := range r.mirrors[t.hint] {
+		if m.id == t.id && m.key == t.req.Key {
+			m.stop()
 		}
 	}
 	return r.over
@@ -208,7 +215,7 @@ func (r *registry) listen(reader *Reader) {
 	}
 	same[reader] = struct{}{}
 	if t := r.of(reader.key, reader.id); t != nil {
-		reader.offer(t, reader.after)
+		reader.offer(source{t, t.feed.Follow(reader.after)})
 	}
 }
 
@@ -230,11 +237,19 @@ func (r *registry) wake(hint uint64) {
 		for reader := range r.readers[hint] {
 			reader.wake()
 		}
+		for _, m := range r.mirrors[hint] {
+			m.wake()
+		}
 		return
 	}
 	for _, same := range r.readers {
 		for reader := range same {
 			reader.wake()
+		}
+	}
+	for _, same := range r.mirrors {
+		for _, m := range same {
+			m.wake()
 		}
 	}
 }
@@ -244,6 +259,11 @@ func (r *registry) close() (first bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	first, r.closing = !r.closing, true
+	for _, same := range r.mirrors {
+		for _, m := range same {
+			m.stop() // its readers continue on another server
+		}
+	}
 	return first
 }
 

@@ -48,13 +48,14 @@ type turn struct {
 	defers bool         // see deferral; set before the agents run
 
 	mu     sync.Mutex
-	row    *session.Run   // as far as it is known here, nil until the run has begun; changing it requires the recorder's slot
-	stops  []interruption // of later runs, received before this one has begun
-	undo   bool           // the run is to be undone
-	over   bool           // end or abandon has begun
-	ended  bool           // row has the outcome of the run
-	lost   bool           // another process continues the run
-	forced *time.Timer    // ends a run whose code does not return
+	row    *session.Run     // as far as it is known here, nil until the run has begun; changing it requires the recorder's slot
+	stops  []interruption   // of later runs, received before this one has begun
+	undo   bool             // the run is to be undone
+	over   bool             // end or abandon has begun
+	ended  bool             // row has the outcome of the run
+	lost   bool             // another process continues the run
+	forced *time.Timer      // ends a run whose code does not return
+	peers  map[string]int64 // the last requests of other servers; see Feed
 }
 
 // interruption requests the end of the runs before another one.

@@ -16,6 +16,7 @@ import (
 	"github.com/parley-run/parley/internal/eval"
 	"github.com/parley-run/parley/internal/face"
 	"github.com/parley-run/parley/internal/outbox"
+	"github.com/parley-run/parley/internal/peer"
 	"github.com/parley-run/parley/internal/run"
 	"github.com/parley-run/parley/session"
 )
@@ -78,6 +79,8 @@ type Options struct {
 	// UI serves the developer UI; nil disables it and the endpoints for developers. SignIn authenticates its users.
 	UI     http.Handler
 	SignIn SignIn
+	// Peer answers the other servers that share the store; nil if they cannot reach this one.
+	Peer *peer.Peer
 	// Faces are the protocols that are served besides the server's own.
 	Faces []face.New
 	// Platforms are the hosting platforms whose paths are served, too.
@@ -224,7 +227,13 @@ func (s *Server) Routes() []string {
 }
 
 // ServeHTTP implements http.Handler.
-func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.ServeHTTP(w, r) }
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	// Other servers prove who they are. The checks of callers, hosts and origins are for clients.
+	if s.Peer != nil && s.Peer.Serve(w, r, s.Engine) {
+		return
+	}
+	s.handler.ServeHTTP(w, r)
+}
 
 // notFound handles requests without a route: 405 if the path exists with other methods, else 404.
 func (s *Server) notFound(w http.ResponseWriter, r *http.Request) error {

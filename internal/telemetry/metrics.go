@@ -103,6 +103,8 @@ type levels func() observe.Levels
 var (
 	runningRuns = prometheus.NewDesc("parley_runs_running", "Runs that are worked on here.", nil, nil)
 	queuedRuns  = prometheus.NewDesc("parley_runs_queued", "Queued runs, for all processes that share the store.", nil, nil)
+	followed    = prometheus.NewDesc("parley_runs_followed", "Runs on other servers that clients read here.", nil, nil)
+	unfollowed  = prometheus.NewDesc("parley_run_follow_failures_total", "Times that the server that works on such a run could not be reached, or was lost.", nil, nil)
 	engineCount = prometheus.NewDesc("parley_script_engines", "JavaScript engines.", []string{"app"}, nil)
 	engineStart = prometheus.NewDesc("parley_script_engine_restarts_total", "JavaScript engines that were replaced because of what their code did.", []string{"app"}, nil)
 	engineLimit = prometheus.NewDesc("parley_script_engine_memory_limit_bytes", "Memory that one JavaScript engine may use.", []string{"app"}, nil)
@@ -110,7 +112,7 @@ var (
 
 // Describe implements prometheus.Collector.
 func (levels) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{runningRuns, queuedRuns, engineCount, engineStart, engineLimit} {
+	for _, d := range []*prometheus.Desc{runningRuns, queuedRuns, followed, unfollowed, engineCount, engineStart, engineLimit} {
 		to <- d
 	}
 }
@@ -125,6 +127,8 @@ func (look levels) Collect(to chan<- prometheus.Metric) {
 		to <- prometheus.MustNewConstMetric(d, kind, value, labels...)
 	}
 	value(runningRuns, prometheus.GaugeValue, float64(now.Running))
+	value(followed, prometheus.GaugeValue, float64(now.Followed))
+	value(unfollowed, prometheus.CounterValue, float64(now.Unfollowed))
 	ctx, cancel := context.WithTimeout(context.Background(), lookTime)
 	defer cancel()
 	if queued, err := now.Queued(ctx); err == nil { // omitted while the store is unavailable

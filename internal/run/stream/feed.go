@@ -35,6 +35,8 @@ type Item struct {
 	// not be changed. EventID is the id that its event will have when it is stored.
 	Piece   *event.Event
 	EventID string
+	// Start is how many bytes of the event's text precede the piece.
+	Start int
 }
 
 // Store adds an event that has been stored.
@@ -72,7 +74,11 @@ func (f *Feed) Piece(ev *event.Event) error {
 		i = len(f.live)
 		f.live = append(f.live, &message{id: event.NewID(), author: ev.Author, branch: ev.Branch, first: ev})
 	}
-	m := f.live[i]
+	return f.extend(f.live[i], ev)
+}
+
+// extend adds a piece to a message. f.mu must be held.
+func (f *Feed) extend(m *message, ev *event.Event) error {
 	m.add(ev)
 	if len(f.followers) > 0 {
 		doc, err := appendNumbered(make([]byte, 0, 384), ev, m.count)

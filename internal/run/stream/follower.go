@@ -88,12 +88,14 @@ func (f *Follower) piece(m *message) (Item, bool) {
 			old := &m.frames[(at.count-m.base)%window]
 			old.json, old.piece = nil, nil
 		}
+		start := at.end
 		at.count++
 		at.end = next.end
-		return Item{JSON: next.json, Piece: next.piece, EventID: m.id}, true
+		return Item{JSON: next.json, Piece: next.piece, EventID: m.id, Start: start}, true
 	}
 	at.late = false
+	start := at.end
 	piece, json, err := m.since(at.end, at.count)
 	at.count, at.end = m.count, m.length()
-	return Item{JSON: json, Piece: piece, EventID: m.id}, err == nil && piece != nil
+	return Item{JSON: json, Piece: piece, EventID: m.id, Start: start}, err == nil && piece != nil
 }
