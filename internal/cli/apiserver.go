@@ -100,6 +100,7 @@ environment. It can import what is in that directory, and packages.`,
 			listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", net.JoinHostPort(cfg.Network.Host, strconv.Itoa(cfg.Network.Port)))
 			if err == nil {
 				gctune.Tune(func(name string) string { value, _ := env.getenv(name); return value })
+				go gctune.Settle()
 				return srv.Serve(ctx, listener)
 			}
 			srv.Close(ctx)

@@ -21,3 +21,7 @@ func Tune(getenv func(string) string) {
 	debug.SetGCPercent(200)
 	ballast = make([]byte, 8<<20)
 }
+
+// Settle returns the memory to the system that loading the agents took, which is
+// more than serving them takes: the collector would do so after minutes.
+func Settle() { debug.FreeOSMemory() }
