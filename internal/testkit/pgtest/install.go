@@ -42,6 +42,9 @@ func binaries(ctx context.Context) (string, error) {
 func search(ctx context.Context) string {
 	var dirs []string
 	if path, err := exec.LookPath("initdb"); err == nil {
+		if target, err := filepath.EvalSymlinks(path); err == nil {
+			dirs = append(dirs, filepath.Dir(target)) // the other programs are there
+		}
 		dirs = append(dirs, filepath.Dir(path))
 	}
 	if out, err := exec.CommandContext(ctx, "pg_config", "--bindir").Output(); err == nil {

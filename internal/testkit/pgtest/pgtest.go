@@ -5,6 +5,7 @@
 package pgtest
 
 import (
+	"cmp"
 	"context"
 	"crypto/hmac"
 	"crypto/pbkdf2"
@@ -36,12 +37,18 @@ type Options struct {
 	NoSync bool
 	// Settings are added to postgresql.conf, like "max_connections" and "200".
 	Settings map[string]string
+	// Version is that of the server, one of Versions; empty for the one that is
+	// installed.
+	Version string
+	// Disk is the directory for the data; empty for a temporary one.
+	Disk string
 }
 
 // Server is a Postgres server that can be stopped, killed and started again. It
 // keeps its data and its address until Close.
 type Server struct {
 	dir      string
+	disk     string // where the data is
 	lock     *os.File
 	bin      string
 	user     *account
@@ -66,19 +73,13 @@ const startTimeout = 60 * time.Second
 
 // New creates and starts a server. The caller must close it.
 func New(ctx context.Context, o Options) (*Server, error) {
-	bin, err := binaries(ctx)
-	if err != nil {
-		return nil, err
+	s := &Server{password: rand.Text()}
+	err := s.prepare(ctx)
+	if err == nil {
+		s.disk = cmp.Or(o.Disk, s.dir)
+		s.bin, err = s.programs(ctx, o.Version)
 	}
-	sweep()
-	s := &Server{bin: bin, password: rand.Text()}
-	if s.user, err = unprivileged(); err != nil {
-		return nil, err
-	}
-	if s.dir, s.lock, err = makeDir(); err != nil {
-		return nil, fmt.Errorf("making a directory for postgres: %w", err)
-	}
-	if s.port, err = freePort(ctx); err == nil {
+	if err == nil {
 		err = s.initialize(ctx, o)
 	}
 	if err == nil {
@@ -90,11 +91,25 @@ func New(ctx context.Context, o Options) (*Server, error) {
 	return s, nil
 }
 
-// initialize makes the cluster.
-func (s *Server) initialize(ctx context.Context, o Options) error {
+// prepare makes the directory of a server, and chooses its port.
+func (s *Server) prepare(ctx context.Context) (err error) {
+	sweep()
+	if s.user, err = unprivileged(); err != nil {
+		return err
+	}
+	if s.dir, s.lock, err = makeDir(); err != nil {
+		return fmt.Errorf("making a directory for postgres: %w", err)
+	}
+	s.disk = s.dir
 	if err := s.user.own(s.dir); err != nil {
 		return fmt.Errorf("giving the directory to an unprivileged user: %w", err)
 	}
+	s.port, err = freePort(ctx)
+	return err
+}
+
+// initialize makes the cluster.
+func (s *Server) initialize(ctx context.Context, o Options) error {
 	secret := filepath.Join(s.dir, "password")
 	hashed, err := verifier(s.password)
 	if err != nil {
@@ -165,7 +180,7 @@ func (s *Server) configure(o Options) error {
 	return nil
 }
 
-func (s *Server) data() string    { return filepath.Join(s.dir, "data") }
+func (s *Server) data() string    { return filepath.Join(s.disk, "data") }
 func (s *Server) logFile() string { return filepath.Join(s.dir, "log") }
 
 // URL is where the server is, with its first database.
@@ -186,6 +201,23 @@ func (s *Server) CreateDatabase(ctx context.Context) (string, error) {
 	name := "test_" + strings.ToLower(rand.Text()[:12])
 	if err := s.exec(ctx, "CREATE DATABASE "+name); err != nil {
 		return "", fmt.Errorf("making a database: %w", err)
+	}
+	return s.url(name), nil
+}
+
+// DatabaseAt makes an empty database whose tables are in a directory, and returns its
+// URL.
+func (s *Server) DatabaseAt(ctx context.Context, dir string) (string, error) {
+	if err := s.user.own(dir); err != nil {
+		return "", fmt.Errorf("giving the directory to an unprivileged user: %w", err)
+	}
+	name := "test_" + strings.ToLower(rand.Text()[:12])
+	for _, sql := range []string{
+		"CREATE TABLESPACE " + name + " LOCATION '" + dir + "'", "CREATE DATABASE " + name + " TABLESPACE " + name,
+	} {
+		if err := s.exec(ctx, sql); err != nil {
+			return "", fmt.Errorf("making a database: %w", err)
+		}
 	}
 	return s.url(name), nil
 }
@@ -223,7 +255,7 @@ func (s *Server) Start(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
 	for {
-		p, err := launch(filepath.Join(s.bin, "postgres"), s.data(), s.logFile(), s.user.attributes())
+		p, err := launch(s.dir, s.logFile(), s.user.attributes(), filepath.Join(s.bin, "postgres"), "-D", s.data())
 		if err != nil {
 			return fmt.Errorf("starting postgres: %w", err)
 		}
@@ -298,6 +330,9 @@ func (s *Server) Restart(ctx context.Context) error {
 // Close ends the server and removes what it has stored.
 func (s *Server) Close() error {
 	s.Stop(Immediate)
+	if s.lock == nil {
+		return nil
+	}
 	err := os.RemoveAll(s.dir)
 	return errors.Join(err, s.lock.Close())
 }

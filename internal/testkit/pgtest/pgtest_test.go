@@ -1,6 +1,8 @@
 package pgtest_test
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -25,6 +27,19 @@ func ask(t *testing.T, url, sql string) (answer string) {
 	return answer
 }
 
+// tell runs one statement on a new connection.
+func tell(t *testing.T, url, sql string) {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close(t.Context()) }()
+	if _, err := conn.Exec(t.Context(), sql); err != nil {
+		t.Fatalf("%s: %v", sql, err)
+	}
+}
+
 // What a server has confirmed is there after each way of ending it, at the same
 // address.
 func TestServer(t *testing.T) {
@@ -36,16 +51,7 @@ func TestServer(t *testing.T) {
 		t.Errorf("fsync is %s", got)
 	}
 	url := s.Database(t)
-	conn, err := pgx.Connect(t.Context(), url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := conn.Exec(t.Context(), "create table kept (n text)"); err != nil {
-		t.Fatal(err)
-	}
-	if err := conn.Close(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	tell(t, url, "create table kept (n text)")
 	for name, end := range map[string]func(){
 		"stop":      func() { s.Stop(pgtest.Fast) },
 		"immediate": func() { s.Stop(pgtest.Immediate) },
@@ -75,5 +81,58 @@ func TestQuick(t *testing.T) {
 	s := pgtest.Quick(t)
 	if got := ask(t, s.Database(t), "show fsync"); got != "off" {
 		t.Errorf("fsync is %s", got)
+	}
+}
+
+// A standby that was synchronized has what its primary has confirmed, and the old
+// primary can follow it.
+func TestStandby(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it starts Postgres servers")
+	}
+	one, err := pgtest.New(t.Context(), pgtest.Options{NoSync: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = one.Close() })
+	two, err := one.Standby(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = two.Close() })
+	both := pgtest.Hosts(one.URL(), one.Addr(), two.Addr()) + "&target_session_attrs=read-write"
+	for i, primary := range []*pgtest.Server{one, two} {
+		standby := []*pgtest.Server{two, one}[i]
+		if err := primary.Synchronize(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		table := fmt.Sprint("kept", i)
+		tell(t, both, "create table "+table+" as select 1 as n")
+		primary.Kill()
+		if err := standby.Promote(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		ask(t, both, "select n::text from "+table)
+		if err := primary.Follow(t.Context(), standby); err != nil {
+			t.Fatal(err)
+		}
+		if got := ask(t, primary.URL(), "select pg_is_in_recovery()::text"); got != "true" {
+			t.Errorf("the old primary is in recovery: %s", got)
+		}
+	}
+}
+
+func TestVersions(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it starts a Postgres server")
+	}
+	newest := pgtest.Versions[len(pgtest.Versions)-1]
+	s, err := pgtest.New(t.Context(), pgtest.Options{NoSync: true, Version: newest})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	if got := ask(t, s.URL(), "show server_version"); !strings.HasPrefix(got, newest+".") {
+		t.Errorf("the version is %s, want %s", got, newest)
 	}
 }

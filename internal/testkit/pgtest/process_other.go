@@ -31,7 +31,9 @@ type process struct {
 	err   error
 }
 
-func launch(string, string, string, *syscall.SysProcAttr) (*process, error) { return nil, errSystem }
+func launch(string, string, *syscall.SysProcAttr, string, ...string) (*process, error) {
+	return nil, errSystem
+}
 
 func (*process) end(signal) {}
 

@@ -70,13 +70,13 @@ type process struct {
 
 // launch starts the server. The thread that does so stays until it has ended:
 // the server would take the end of the thread for the end of the process.
-func launch(program, data, log string, attr *syscall.SysProcAttr) (*process, error) {
+func launch(dir, log string, attr *syscall.SysProcAttr, program string, args ...string) (*process, error) {
 	out, err := os.OpenFile(log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600) //nolint:gosec // in a directory of our own
 	if err != nil {
 		return nil, err
 	}
-	cmd := exec.Command(program, "-D", data) //nolint:gosec,noctx // it outlives what happens to start it
-	cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.SysProcAttr = filepath.Dir(data), out, out, attr
+	cmd := exec.Command(program, args...) //nolint:gosec,noctx // it outlives what happens to start it
+	cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.SysProcAttr = dir, out, out, attr
 	p := &process{cmd: cmd, ended: make(chan struct{})}
 	started := make(chan error)
 	go func() {
