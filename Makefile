@@ -65,6 +65,18 @@ test: ## Run all tests
 test/kms: ## Test the clients of key management services, which most builds leave out
 	go test -tags kms ./internal/broker/vault/keyring
 
+# The versions of Postgres other than the one that is installed are packages for npm.
+# Their programs cannot make a standby, so TestPromotion and TestUnconfirmedCommits are
+# left to make test.
+.PHONY: test/postgres
+test/postgres: export CGO_ENABLED := 0
+test/postgres: ## Test the store on all versions of Postgres, and the whole of it through PgBouncer
+	for version in 15 16 17 18; do \
+		echo "Postgres $$version"; PARLEY_TEST_POSTGRES=$$version go test -vet=off -count 1 -timeout 30m \
+			-skip '^(TestPromotion|TestUnconfirmedCommits|TestPooler|TestNewest)$$' ./session/postgres || exit 1; \
+	done
+	go test -vet=off -count 1 -timeout 30m -run '^TestPooler$$' ./session/postgres -postgres.long
+
 .PHONY: lint
 lint: ## Check the words, and run the linters
 	tools/words.sh

@@ -1,6 +1,39 @@
 package postgres
 
-import "time"
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// MigrationLock is that of the schema.
+const MigrationLock = migrationLock
+
+// ListensAt tells where the connection that listens goes.
+func ListensAt(url string) string {
+	p, err := parse(url)
+	if err != nil {
+		return "error"
+	}
+	if p.listen == nil {
+		return "none"
+	}
+	at := []string{fmt.Sprint(p.listen.Host, ":", p.listen.Port)}
+	for _, f := range p.listen.Fallbacks {
+		if one := fmt.Sprint(f.Host, ":", f.Port); one != at[len(at)-1] {
+			at = append(at, one)
+		}
+	}
+	if p.listen.ValidateConnect != nil {
+		at = append(at, "read-write")
+	}
+	for name := range p.listen.RuntimeParams {
+		if strings.HasPrefix(name, "pool_") || name == listenHosts {
+			at = append(at, name)
+		}
+	}
+	return strings.Join(at, " ")
+}
 
 // Backend is for tests that look into it.
 type Backend = backend

@@ -143,6 +143,12 @@ func (c *talk) check(t *testing.T, s session.Backend) {
 // None of them may notice anything.
 func underway(t *testing.T, s session.Backend, fault func()) {
 	t.Helper()
+	talks(t, s, "", fault)
+}
+
+// talks is underway in sessions whose ids end with a suffix.
+func talks(t *testing.T, s session.Backend, suffix string, fault func()) {
+	t.Helper()
 	const people = 8
 	talks := make([]*talk, people)
 	ctx := session.Insist(t.Context())
@@ -150,7 +156,7 @@ func underway(t *testing.T, s session.Backend, fault func()) {
 	var wg sync.WaitGroup
 	errs := make([]error, people)
 	for i := range talks {
-		talks[i] = &talk{key: key(fmt.Sprint("s", i)), plain: i%4 != 0}
+		talks[i] = &talk{key: key(fmt.Sprint("s", i, suffix)), plain: i%4 != 0}
 		if _, err := s.Create(ctx, session.NewSession{Key: talks[i].key}); err != nil {
 			t.Fatal(err)
 		}
@@ -163,7 +169,7 @@ func underway(t *testing.T, s session.Backend, fault func()) {
 	made := 0
 	wg.Go(func() {
 		for n := 0; !stop.Load(); n++ {
-			key := key(fmt.Sprint("made", n))
+			key := key(fmt.Sprint("made", n, suffix))
 			_, err := s.Create(ctx, session.NewSession{Key: key, State: session.State{"n": []byte("1")}, Log: []*session.Entry{say("first")}})
 			if err == nil && n%2 == 0 {
 				err = s.Delete(ctx, key)
@@ -188,7 +194,7 @@ func underway(t *testing.T, s session.Backend, fault func()) {
 		turns += c.runs
 	}
 	for n := range made {
-		got, err := s.Get(t.Context(), key(fmt.Sprint("made", n)), session.Read{})
+		got, err := s.Get(t.Context(), key(fmt.Sprint("made", n, suffix)), session.Read{})
 		if n%2 == 0 && !errors.Is(err, session.ErrNotFound) || n%2 == 1 && (err != nil || got.Seq != 1) {
 			t.Errorf("session %d: %+v, error %v", n, got, err)
 		}

@@ -23,6 +23,11 @@ var steps = []string{
 // migrationLock is the number of the advisory lock that guards the schema.
 const migrationLock = 0x7061726c6579 // "parley"
 
+// sqlNoTimeouts removes the limits that the role or the database has, for the
+// transaction or for the connection.
+const sqlNoTimeouts = `SELECT set_config(name, '0', $1::boolean) FROM pg_settings
+	WHERE name IN ('statement_timeout', 'lock_timeout', 'transaction_timeout', 'idle_in_transaction_session_timeout', 'idle_session_timeout')`
+
 // migrate updates the schema. If it is current, nothing is locked, and no
 // permission to change it is required.
 func migrate(ctx context.Context, conn *pgx.Conn) error {
@@ -46,6 +51,9 @@ func migrate(ctx context.Context, conn *pgx.Conn) error {
 		return fmt.Errorf("changing the schema: %w", err)
 	}
 	defer func() { _ = tx.Rollback(ctx) }()
+	if _, err := tx.Exec(ctx, sqlNoTimeouts, true); err != nil {
+		return fmt.Errorf("changing the schema: %w", err)
+	}
 	// Processes that start concurrently wait here for one of them.
 	if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock($1::bigint)`, int64(migrationLock)); err != nil {
 		return fmt.Errorf("locking the schema: %w", err)

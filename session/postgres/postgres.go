@@ -21,6 +21,7 @@ import (
 	"math/rand/v2"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -32,8 +33,10 @@ import (
 // backend is a session.Backend in a Postgres database.
 type backend struct {
 	pool     *pgxpool.Pool
-	owner    string // its name and, after a line break, its address
-	lease    int64  // microseconds
+	place    *place
+	pooled   atomic.Bool // a pooler is at the address of the database
+	owner    string      // its name and, after a line break, its address
+	lease    int64       // microseconds
 	patience time.Duration
 	log      *slog.Logger
 	channel  string // of notifications
@@ -55,13 +58,6 @@ type backend struct {
 
 var _ session.Backend = (*backend)(nil)
 
-// poolSize is the number of connections of a process unless the URL sets it
-// (pool_max_conns).
-const poolSize = 16
-
-// connectTimeout bounds one attempt, unless the URL sets connect_timeout.
-const connectTimeout = 5 * time.Second
-
 // Open opens the database at url, in the form of libpq, and updates its schema. The
 // tables are in the current schema of its search_path. It waits for a while if the
 // database does not respond yet.
@@ -76,17 +72,21 @@ func Open(ctx context.Context, url string, o session.Options) (session.Store, er
 }
 
 func open(ctx context.Context, url string, o session.Options) (*backend, error) {
-	config, err := parse(url)
+	place, err := parse(url)
 	if err != nil {
 		return nil, err
 	}
-	pool, err := pgxpool.NewWithConfig(ctx, config)
-	if err != nil {
-		return nil, fmt.Errorf("opening the database: %w", err)
-	}
 	s := &backend{
-		pool: pool, owner: strings.TrimSuffix(o.Owner+"\n"+o.Address, "\n"), lease: micros(o.Lease), patience: patience, log: o.Log, added: make(chan struct{}, 1),
+		place: place, owner: strings.TrimSuffix(o.Owner+"\n"+o.Address, "\n"), lease: micros(o.Lease), patience: patience, log: o.Log, added: make(chan struct{}, 1),
 		sender: base64.RawURLEncoding.EncodeToString(binary.BigEndian.AppendUint64(nil, rand.Uint64())), //nolint:gosec // no secret
+	}
+	s.pooled.Store(place.listen != nil)
+	place.pool.BeforeConnect = func(_ context.Context, c *pgx.ConnConfig) error {
+		s.suit(c)
+		return nil
+	}
+	if s.pool, err = pgxpool.NewWithConfig(ctx, place.pool); err != nil {
+		return nil, fmt.Errorf("opening the database: %w", err)
 	}
 	s.life, s.end = context.WithCancel(context.WithoutCancel(ctx))
 	if s.log == nil {
@@ -100,6 +100,9 @@ func open(ctx context.Context, url string, o session.Options) (*backend, error) 
 	told := false
 	err = s.persist(session.Insist(ctx), "opening the database", false, func(*bool) error {
 		err := s.with(ctx, s.prepare)
+		if errors.Is(err, errPooler) {
+			err = s.with(ctx, s.prepare)
+		}
 		if err != nil && judge(err) != final && !told {
 			s.log.Warn("the database does not answer yet; waiting for it", "up_to", s.patience, "err", err)
 			told = true
@@ -116,6 +119,9 @@ func open(ctx context.Context, url string, o session.Options) (*backend, error) 
 
 // prepare updates the schema.
 func (s *backend) prepare(ctx context.Context, conn *pgxpool.Conn) error {
+	if err := s.detect(ctx, conn.Conn()); err != nil {
+		return err
+	}
 	if err := migrate(ctx, conn.Conn()); err != nil {
 		return err
 	}
@@ -125,25 +131,6 @@ func (s *backend) prepare(ctx context.Context, conn *pgxpool.Conn) error {
 	}
 	s.channel = channelOf(schema)
 	return nil
-}
-
-// parse parses the URL. Its errors do not quote the URL, which may contain a
-// password in an unexpected place.
-func parse(url string) (*pgxpool.Config, error) {
-	config, err := pgxpool.ParseConfig(url)
-	if err != nil {
-		return nil, errors.New("the URL of the database cannot be read: it should be like postgres://user:password@host:5432/database")
-	}
-	if !strings.Contains(url, "pool_max_conns") {
-		config.MaxConns = poolSize
-	}
-	if !strings.Contains(url, "connect_timeout") {
-		config.ConnConfig.ConnectTimeout = connectTimeout
-	}
-	if config.ConnConfig.RuntimeParams["application_name"] == "" {
-		config.ConnConfig.RuntimeParams["application_name"] = "parley"
-	}
-	return config, nil
 }
 
 // channelOf returns the notification channel of a schema. Channels belong to the

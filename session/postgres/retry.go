@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -42,13 +43,18 @@ func judge(err error) verdict {
 	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
 		switch pg.Code {
 		case "40001", "40P01", // serialization failure, deadlock
+			"57014", "55P03", // statement_timeout, lock_timeout
+			"25P03", "25P04", // idle_in_transaction_session_timeout, transaction_timeout
 			"57P03", "53300", // the server is starting, or has too many clients
-			"25006": // it has become a standby
+			"53200": // it has no memory left
 			return undone
 		case "57P01", "57P02", "57P05": // the server is shutting down
 			return unknown
 		}
-		if pg.Code[:2] == "08" {
+		if refusesWrites(err) {
+			return undone
+		}
+		if strings.HasPrefix(pg.Code, "08") {
 			return unknown
 		}
 		return final
@@ -75,7 +81,7 @@ func (s *backend) acquire(ctx context.Context) (*pgxpool.Conn, error) {
 // crowded reports that the server is available, but has no free connection.
 func crowded(err error) bool {
 	pg, ok := errors.AsType[*pgconn.PgError](err)
-	return ok && pg.Code == "53300"
+	return ok && (pg.Code == "53300" || pg.Code == "08P01" && strings.Contains(pg.Message, "no more connections allowed")) // the latter is PgBouncer's
 }
 
 // with calls f with a connection.
@@ -128,7 +134,13 @@ func (s *backend) attempt(ctx context.Context, again *bool, f func(ctx context.C
 	defer conn.Release()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.patience)
 	defer cancel()
-	err = tag(ctx, conn, s.silent(ctx, f(ctx, conn, *again)))
+	err = f(ctx, conn, *again)
+	if err == nil && *again {
+		// The change of an earlier attempt can be visible although a synchronous standby
+		// does not have it yet. This commit waits for both.
+		err = touch(ctx, conn)
+	}
+	err = tag(ctx, conn, s.silent(ctx, err))
 	if err != nil && judge(err) == unknown {
 		*again = true
 	}
@@ -247,9 +259,6 @@ func unavailable(what string, err error, doubt bool) error {
 func explain(what string, err error) error {
 	if isSentinel(err) {
 		return err
-	}
-	if refusesWrites(err) {
-		return unavailable(what, err, false)
 	}
 	return fmt.Errorf("%s: %w", what, err)
 }

@@ -201,9 +201,17 @@ func (s *backend) Watch(ctx context.Context, changed func(hint uint64)) {
 	}
 }
 
+// listener makes the connection that listens.
+func (s *backend) listener(ctx context.Context) (*pgx.Conn, error) {
+	if s.place.listen != nil {
+		return pgx.ConnectConfig(ctx, s.place.listen.Copy())
+	}
+	return s.connect(ctx)
+}
+
 // listen receives notifications until the connection breaks.
 func (s *backend) listen(ctx context.Context, changed func(uint64)) error {
-	conn, err := pgx.ConnectConfig(ctx, s.pool.Config().ConnConfig)
+	conn, err := s.listener(ctx)
 	if err != nil {
 		return err
 	}
@@ -212,6 +220,11 @@ func (s *backend) listen(ctx context.Context, changed func(uint64)) error {
 		defer cancel()
 		_ = conn.Close(ctx)
 	}()
+	if s.place.listen != nil || !s.pooled.Load() { // otherwise others may get the connection
+		if _, err := conn.Exec(ctx, sqlNoTimeouts, false); err != nil {
+			return err
+		}
+	}
 	if _, err := conn.Exec(ctx, "LISTEN "+pgx.Identifier{s.channel}.Sanitize()); err != nil {
 		return err
 	}
