@@ -33,7 +33,7 @@ import (
 // backend is a session.Backend in a Postgres database.
 type backend struct {
 	pool     *pgxpool.Pool
-	place    *place
+	address  *address
 	pooled   atomic.Bool // a pooler is at the address of the database
 	owner    string      // its name and, after a line break, its address
 	lease    int64       // microseconds
@@ -72,20 +72,20 @@ func Open(ctx context.Context, url string, o session.Options) (session.Store, er
 }
 
 func open(ctx context.Context, url string, o session.Options) (*backend, error) {
-	place, err := parse(url)
+	at, err := parse(url)
 	if err != nil {
 		return nil, err
 	}
 	s := &backend{
-		place: place, owner: strings.TrimSuffix(o.Owner+"\n"+o.Address, "\n"), lease: micros(o.Lease), patience: patience, log: o.Log, added: make(chan struct{}, 1),
+		address: at, owner: strings.TrimSuffix(o.Owner+"\n"+o.Address, "\n"), lease: micros(o.Lease), patience: patience, log: o.Log, added: make(chan struct{}, 1),
 		sender: base64.RawURLEncoding.EncodeToString(binary.BigEndian.AppendUint64(nil, rand.Uint64())), //nolint:gosec // no secret
 	}
-	s.pooled.Store(place.listen != nil)
-	place.pool.BeforeConnect = func(_ context.Context, c *pgx.ConnConfig) error {
+	s.pooled.Store(at.listen != nil)
+	at.pool.BeforeConnect = func(_ context.Context, c *pgx.ConnConfig) error {
 		s.suit(c)
 		return nil
 	}
-	if s.pool, err = pgxpool.NewWithConfig(ctx, place.pool); err != nil {
+	if s.pool, err = pgxpool.NewWithConfig(ctx, at.pool); err != nil {
 		return nil, fmt.Errorf("opening the database: %w", err)
 	}
 	s.life, s.end = context.WithCancel(context.WithoutCancel(ctx))

@@ -203,8 +203,8 @@ func (s *backend) Watch(ctx context.Context, changed func(hint uint64)) {
 
 // listener makes the connection that listens.
 func (s *backend) listener(ctx context.Context) (*pgx.Conn, error) {
-	if s.place.listen != nil {
-		return pgx.ConnectConfig(ctx, s.place.listen.Copy())
+	if s.address.listen != nil {
+		return pgx.ConnectConfig(ctx, s.address.listen.Copy())
 	}
 	return s.connect(ctx)
 }
@@ -220,7 +220,7 @@ func (s *backend) listen(ctx context.Context, changed func(uint64)) error {
 		defer cancel()
 		_ = conn.Close(ctx)
 	}()
-	if s.place.listen != nil || !s.pooled.Load() { // otherwise others may get the connection
+	if s.address.listen != nil || !s.pooled.Load() { // otherwise others may get the connection
 		if _, err := conn.Exec(ctx, sqlNoTimeouts, false); err != nil {
 			return err
 		}

@@ -32,8 +32,8 @@ const (
 	listenHosts = "listen_hosts"
 )
 
-// place is where a database is.
-type place struct {
+// address is where a database is.
+type address struct {
 	pool   *pgxpool.Config
 	listen *pgx.ConnConfig // of the connection that listens; nil if it is like the others
 	mode   bool            // the URL says how statements are executed
@@ -43,42 +43,42 @@ type place struct {
 var errURL = errors.New("the URL of the database cannot be read: it should be like postgres://user:password@host:5432/database")
 
 // parse parses the URL.
-func parse(address string) (*place, error) {
-	config, err := pgxpool.ParseConfig(address)
+func parse(url string) (*address, error) {
+	config, err := pgxpool.ParseConfig(url)
 	if err != nil {
 		return nil, errURL
 	}
-	p := &place{pool: config, mode: strings.Contains(address, "default_query_exec_mode")}
-	if !strings.Contains(address, "pool_max_conns") {
+	p := &address{pool: config, mode: strings.Contains(url, "default_query_exec_mode")}
+	if !strings.Contains(url, "pool_max_conns") {
 		config.MaxConns = poolSize
 	}
-	if !strings.Contains(address, "pool_max_conn_idle_time") {
+	if !strings.Contains(url, "pool_max_conn_idle_time") {
 		config.MaxConnIdleTime = poolIdle
 	}
-	if !strings.Contains(address, "pool_health_check_period") {
+	if !strings.Contains(url, "pool_health_check_period") {
 		config.HealthCheckPeriod = poolCheck
 	}
 	if hosts, ok := config.ConnConfig.RuntimeParams[listenHosts]; ok {
 		delete(config.ConnConfig.RuntimeParams, listenHosts)
-		if p.listen, err = at(address, hosts); err != nil {
+		if p.listen, err = at(url, hosts); err != nil {
 			return nil, err
 		}
-		complete(p.listen, address)
+		complete(p.listen, url)
 	}
-	complete(config.ConnConfig, address)
+	complete(config.ConnConfig, url)
 	return p, nil
 }
 
 // complete sets what the URL leaves open.
-func complete(c *pgx.ConnConfig, address string) {
-	if !strings.Contains(address, "connect_timeout") {
+func complete(c *pgx.ConnConfig, url string) {
+	if !strings.Contains(url, "connect_timeout") {
 		c.ConnectTimeout = connectTimeout
 	}
 	if c.RuntimeParams["application_name"] == "" {
 		c.RuntimeParams["application_name"] = "parley"
 	}
 	// Of several servers only the primary is of use.
-	explicit := strings.Contains(address, "target_session_attrs") || os.Getenv("PGTARGETSESSIONATTRS") != "" //nolint:forbidigo // of libpq
+	explicit := strings.Contains(url, "target_session_attrs") || os.Getenv("PGTARGETSESSIONATTRS") != "" //nolint:forbidigo // of libpq
 	for _, other := range c.Fallbacks {
 		if !explicit && (other.Host != c.Host || other.Port != c.Port) {
 			c.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite
@@ -88,7 +88,7 @@ func complete(c *pgx.ConnConfig, address string) {
 
 // at returns the configuration for a URL with other addresses, such as
 // one:5432,two:5432.
-func at(address, hosts string) (*pgx.ConnConfig, error) {
+func at(dsn, hosts string) (*pgx.ConnConfig, error) {
 	var names, ports []string
 	for host := range strings.SplitSeq(hosts, ",") {
 		name, port, err := net.SplitHostPort(strings.TrimSpace(host))
@@ -101,8 +101,8 @@ func at(address, hosts string) (*pgx.ConnConfig, error) {
 		names, ports = append(names, name), append(ports, port)
 	}
 	host, port := strings.Join(names, ","), strings.Join(ports, ",")
-	if strings.Contains(address, "://") {
-		u, err := url.Parse(address)
+	if strings.Contains(dsn, "://") {
+		u, err := url.Parse(dsn)
 		if err != nil {
 			return nil, errURL
 		}
@@ -110,11 +110,11 @@ func at(address, hosts string) (*pgx.ConnConfig, error) {
 		query.Set("host", host)
 		query.Set("port", port)
 		u.Host, u.RawQuery = "", query.Encode()
-		address = u.String()
+		dsn = u.String()
 	} else {
-		address += " host='" + host + "' port='" + port + "'"
+		dsn += " host='" + host + "' port='" + port + "'"
 	}
-	config, err := pgxpool.ParseConfig(address) // which knows the parameters of a pool
+	config, err := pgxpool.ParseConfig(dsn) // which knows the parameters of a pool
 	if err != nil {
 		return nil, errURL
 	}
@@ -130,7 +130,7 @@ var errPooler = errors.New("a pooler is at the address of the database")
 // transaction another connection to the database, where statements that were
 // prepared before are not known. Their descriptions are.
 func (s *backend) suit(c *pgx.ConnConfig) {
-	if s.pooled.Load() && !s.place.mode {
+	if s.pooled.Load() && !s.address.mode {
 		c.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
 	}
 }
