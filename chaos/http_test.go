@@ -141,7 +141,7 @@ func (c *client) requestSSE(m *message, header http.Header) {
 	}
 	m.note("/run_sse: run %s", m.run)
 	left := c.drop()
-	whole := true
+	whole, shown := true, texts{}
 	err = frames(resp.Body, func(f frame) bool {
 		alive()
 		switch {
@@ -156,6 +156,7 @@ func (c *client) requestSSE(m *message, header http.Header) {
 			c.Error(err)
 			return false
 		}
+		c.shown(m, shown, f.data)
 		if ev.Partial {
 			return true
 		}
@@ -197,7 +198,7 @@ func (c *client) follow(m *message, left int) {
 		}
 		return
 	}
-	before := len(m.stream)
+	before, shown := len(m.stream), texts{}
 	err = frames(resp.Body, func(f frame) bool {
 		alive()
 		switch {
@@ -212,12 +213,22 @@ func (c *client) follow(m *message, left int) {
 			m.note("told to resume: %s", f.data)
 			return false
 		case f.id != "":
+			c.shown(m, shown, f.data)
 			m.stream = append(m.stream, seen{f.id, f.data})
 			left--
+		case f.data != "":
+			c.shown(m, shown, f.data)
 		}
 		return left != -1
 	})
 	m.note("follow after %q: %d events, %v, status %q", last, len(m.stream)-before, err, m.status)
+}
+
+// shown checks the pieces of a stream.
+func (c *client) shown(m *message, so texts, doc string) {
+	if err := so.add(doc); err != nil {
+		c.Errorf("%s: the run %s: %v\n%s", m.conversation.key.ID, m.run, err, strings.Join(m.stories, "\n"))
+	}
 }
 
 // impatient is a context that ends when nothing has come for a while.
