@@ -155,6 +155,55 @@ test('five thousand events keep the document small', async () => {
   expect(await rows()).toBeLessThanOrEqual(200);
 });
 
+test('JSON is folded, searched and pointed at, however long it is', async () => {
+  const id = fresh('json');
+  const rows = Array.from({ length: 3000 }, (_, i) => ({ row: i, city: i === 2345 ? 'Longyearbyen' : 'Oslo' }));
+  const events = [
+    { id: 'a', invocationId: 'e-1', author: 'user', timestamp: 1794729660, content: { role: 'user', parts: [{ text: 'list' }] } },
+    { id: 'b', invocationId: 'e-1', author: 'weather_agent', timestamp: 1794729661, content: { role: 'model', parts: [{ functionCall: { id: 'c', name: 'list', args: { 'a b': [1] } } }] } },
+    { id: 'c', invocationId: 'e-1', author: 'weather_agent', timestamp: 1794729662, content: { role: 'user', parts: [{ functionResponse: { id: 'c', name: 'list', response: { rows, text: 'long '.repeat(500) } } }] } },
+  ];
+  await call('POST', `${sessionPath('weather', 'json', id)}/import`, [{ parley: 1, state: {} }, ...events].map((l) => JSON.stringify(l)).join('\n'));
+  const page = await open(`/ui${sessionPath('weather', 'json', id)}?event=b`);
+  const details = page.getByLabel('Details');
+  // With a keyboard: down to the arguments, fold them, copy the path and the value.
+  await details.getByRole('tree').focus();
+  for (let i = 0; i < 5; i++) await page.keyboard.press('ArrowDown');
+  await expect.poll(() => details.locator('[role=treeitem][aria-selected=true]').textContent()).toContain('"args"');
+  await page.keyboard.press('p');
+  await expect.poll(() => page.evaluate(() => navigator.clipboard.readText())).toBe('functionCall.args');
+  await page.keyboard.press('ArrowLeft');
+  await details.getByText('1 member').waitFor();
+  await page.keyboard.press('v');
+  await expect.poll(async () => JSON.parse(await page.evaluate(() => navigator.clipboard.readText())) as unknown).toEqual({ 'a b': [1] });
+  await details.getByText('1 member').click();
+  await details.getByText('"a b"').waitFor();
+  // What is long is folded at first, and found all the same.
+  await page.locator('[data-row]').last().getByText('list').click();
+  await details.getByText('3000 items').waitFor();
+  await details.getByRole('button', { name: /more characters$/ }).click();
+  await expect.poll(() => details.getByRole('button', { name: /more characters$/ }).count()).toBe(0);
+  await details.getByLabel('Search in the content').fill('longyear');
+  await details.getByText('"Longyearbyen"').waitFor();
+  expect(await page.locator('[role=treeitem]').count()).toBeLessThan(200);
+  await picture(page, 'json-light');
+});
+
+test('a model request with many parts shows the last ones first', async () => {
+  const id = fresh('parts');
+  const lines: object[] = [{ parley: 1, state: {} }];
+  for (let i = 0; i < 400; i++) lines.push({ id: `m${i}`, invocationId: `e-${i >> 1}`, author: i % 2 ? 'weather_agent' : 'user', timestamp: 1794729660 + i, content: { role: i % 2 ? 'model' : 'user', parts: [{ text: `Line ${i + 1}.` }] } });
+  await call('POST', `${sessionPath('weather', 'parts', id)}/import`, lines.map((l) => JSON.stringify(l)).join('\n'));
+  await call('POST', '/run', { appName: 'weather', userId: 'parts', sessionId: id, newMessage: { parts: [{ text: 'and on' }] } });
+  const page = await open(`/ui${sessionPath('weather', 'parts', id)}`);
+  await page.locator('[data-row]').last().getByText('You said').click();
+  await page.getByRole('tab', { name: 'Model request' }).click();
+  await page.locator('[data-piece="contents[400]"]').waitFor();
+  expect(await page.locator('[data-piece]').count()).toBeLessThan(60);
+  await page.getByRole('button', { name: 'Show 100 of 381 earlier parts' }).click();
+  await page.locator('[data-piece="contents[300]"]').waitFor();
+});
+
 test('runs are shown as they are, and cancelled', async () => {
   const user = fresh('runner');
   const gate = fresh('gate');

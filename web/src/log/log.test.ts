@@ -6,6 +6,7 @@ import { diff } from './diff';
 import { graphOf } from './graph';
 import { apply, stateAt } from './history';
 import { exportLines } from './importing';
+import { foldable, hasText, linesOf, pathText, valueAt } from './jsonlines';
 import { labelsText, nameOf, parseLabels, parseSearch, titledBy } from './labels';
 import { exampleBody, expand, operationsOf } from './openapi';
 import { answerTo, credentialRequest, keyAnswer, loginAddress, loginAnswer, pendingOf } from './pending';
@@ -74,6 +75,25 @@ test('a session of another program is made into lines', () => {
   expect(exportLines('{"parley":1}\n{"id":"1"}')).toBe('{"parley":1}\n{"id":"1"}');
   expect(exportLines('{"id":"s","state":{"a":1},"events":[{"id":"1"},{"id":"2"}]}')).toBe('{"parley":1,"state":{"a":1}}\n{"id":"1"}\n{"id":"2"}');
   expect(exportLines('{"parley":1,"state":{}}')).toBe('{"parley":1,"state":{}}');
+});
+
+describe('lines of JSON', () => {
+  const value = { a: 1, 'b c': [{ d: 'x' }, []], e: {} };
+  const text = (folded: string[] = []) => linesOf(value, new Set(folded)).map((l) => `${l.depth}${l.name ?? ''}${l.kind}${l.last ? '' : ','}`);
+  test('are those of a printed value', () => {
+    expect(text()).toEqual(['0begin', '1avalue,', '1b cbegin,', '2begin,', '3dvalue', '2end,', '2folded', '1end,', '1efolded', '0end']);
+    expect(linesOf(null, new Set())).toMatchObject([{ kind: 'value', value: null }]);
+  });
+  test('are fewer when some are folded', () => {
+    expect(text(['["b c"]'])).toEqual(['0begin', '1avalue,', '1b cfolded,', '1efolded', '0end']);
+    expect([...foldable(value, 1)]).toEqual(['["b c"]', '["b c",0]', '["b c",1]', '["e"]']);
+    expect([...foldable(value, 2, 1)]).toEqual(['[]', '["b c"]', '["b c",0]', '["b c",1]']);
+  });
+  test('can be pointed at, and found', () => {
+    const line = linesOf(value, new Set())[4]!;
+    expect([pathText(line.path), pathText(['a', 'b', 0]), valueAt(value, line.path)]).toEqual(['["b c"][0].d', 'a.b[0]', 'x']);
+    expect([hasText(line, 'x'), hasText(line, 'd'), hasText(line, 'y')]).toEqual([true, true, false]);
+  });
 });
 
 describe('diff', () => {

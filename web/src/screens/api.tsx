@@ -152,7 +152,7 @@ function OperationView({ operation, doc, back }: { operation: Operation; doc: Js
 
 function Answer({ text }: { text: string }) {
   try {
-    return <JsonView value={JSON.parse(text)} />;
+    return <JsonView value={JSON.parse(text)} label="the response" />;
   } catch {
     return <pre className="json">{text.slice(0, 20000)}</pre>;
   }

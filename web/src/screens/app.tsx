@@ -59,7 +59,7 @@ export default function AppScreen({ app }: { app: string }) {
                   {toolsOf(agent).map((tool) => (
                     <details key={tool.name} className="mt-2 border-t pt-2">
                       <summary><code className="font-mono text-xs font-semibold">{tool.name}</code> <span className="text-soft">{tool.description}</span></summary>
-                      <div className="mt-1 rounded-md bg-sunk p-3"><JsonView value={tool.parameters ?? {}} /></div>
+                      <div className="mt-1 rounded-md bg-sunk p-3"><JsonView value={tool.parameters ?? {}} label={`parameters of ${tool.name}`} /></div>
                     </details>
                   ))}
                 </section>

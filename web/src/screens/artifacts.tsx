@@ -176,7 +176,7 @@ function Preview({ id, name, version }: { id: Key; name: string; version: Artifa
 function Text({ type, text }: { type: string; text: string }) {
   if (type.endsWith('json')) {
     try {
-      return <JsonView value={JSON.parse(text)} max={mostText} />;
+      return <JsonView value={JSON.parse(text)} label="the file" />;
     } catch {
       // It says that it is JSON, and is not, or not all of it is here.
     }

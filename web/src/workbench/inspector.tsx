@@ -48,9 +48,9 @@ export function Inspector({ id, events, index, state, run, spans, fork, select }
           { id: 'content', label: 'Content', content: <Content id={id} event={event} run={run} /> },
           { id: 'state', label: 'State', content: tab === 'state' ? <StateDiff id={id} events={events} index={index} now={state} /> : null },
           { id: 'request', label: 'Model request', content: tab === 'request' ? <ModelRequest id={id} events={events} event={event} spans={spans} select={select} /> : null },
-          { id: 'actions', label: 'Actions', content: <JsonView value={event.actions} /> },
+          { id: 'actions', label: 'Actions', content: <JsonView key={event.id} value={event.actions} label="the actions" /> },
           { id: 'tokens', label: usage?.totalTokenCount ? `Tokens ${usage.totalTokenCount}` : 'Tokens', content: <Tokens event={event} run={run} /> },
-          { id: 'raw', label: 'Raw', content: <JsonView value={event} /> },
+          { id: 'raw', label: 'Raw', content: tab === 'raw' ? <JsonView key={event.id} value={event} label="the event" /> : null },
         ]}
       />
     </>
@@ -77,8 +77,8 @@ function Content({ id, event, run }: { id: Key; event: Event; run: Run | undefin
       </dl>
       {parts.length === 0 && <p className="text-soft">The event has no content.</p>}
       {parts.map((part, i) => (
-        <div key={i} className="mb-2 rounded-md bg-sunk px-3 py-2">
-          <JsonView value={part} max={6000} />
+        <div key={`${event.id}${i}`} className="mb-2 rounded-md bg-sunk px-2 py-2">
+          <JsonView value={part} label={parts.length > 1 ? `part ${i + 1}` : 'the content'} />
         </div>
       ))}
       {Object.entries(event.actions?.artifactDelta ?? {}).map(([name, version]) => (
@@ -120,10 +120,10 @@ function StateDiff({ id, events, index, now }: { id: Key; events: Event[]; index
       <h2 className="label mb-1">changes by this event</h2>
       {changes.length === 0 ? <p className="mb-4 text-soft">None.</p> : <ul className="mb-4 space-y-1.5">{changes.map((c) => <ChangeView key={c.path.join('.')} change={c} />)}</ul>}
       <h2 className="label mb-1">after it</h2>
-      <JsonView value={after} />
+      <JsonView key={index} value={after} label="the state after it" />
       <details className="mt-4">
         <summary className="label">before it</summary>
-        <JsonView value={before} />
+        <JsonView key={index} value={before} label="the state before it" />
       </details>
     </>
   );

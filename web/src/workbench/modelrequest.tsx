@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import type { ReactNode } from 'react';
+import { useState, type ReactNode } from 'react';
 
 import { calls } from '../api/calls';
 import { ask } from '../api/client';
@@ -8,7 +8,7 @@ import { useCaller } from '../caller';
 import { modelCallOf, type Piece, type Span } from '../log/spans';
 import { seconds } from '../log/timeline';
 import { JsonView } from '../ui/json';
-import { Author, CopyText, Shown } from '../ui/parts';
+import { Author, Button, CopyText, Shown } from '../ui/parts';
 
 interface Props {
   id: Key;
@@ -65,8 +65,8 @@ export function ModelRequest({ id, events, event, spans, select }: Props) {
       <Section title="instruction" of={call.instruction}>{(p) => show(p, typeof p.value === 'string' ? <Words text={p.value} /> : <JsonView value={p.value} />)}</Section>
       <Section title="conversation" of={call.contents}>{(p) => show(p, <Said content={p.value} />)}</Section>
       <Section title="tools" of={call.tools}>{(p) => show(p, <Declared tool={p.value} />)}</Section>
-      {Object.keys(call.settings).length > 0 && <Block title="settings"><JsonView value={call.settings} /></Block>}
-      {call.response !== undefined && <Block title="answer"><JsonView value={call.response} /></Block>}
+      {Object.keys(call.settings).length > 0 && <Block title="settings"><JsonView value={call.settings} label="the settings" /></Block>}
+      {call.response !== undefined && <Block title="answer"><JsonView value={call.response} label="the answer" /></Block>}
     </>
   );
 }
@@ -80,12 +80,18 @@ function Block({ title, children }: { title: string; children: ReactNode }) {
   );
 }
 
+/** How many pieces are shown at once: the last ones are what the model answers. */
+const shownAtOnce = 20;
+
 function Section({ title, of, children }: { title: string; of: Piece[]; children: (piece: Piece) => ReactNode }) {
+  const [shown, setShown] = useState(shownAtOnce);
   if (of.length === 0) return null;
+  const hidden = Math.max(0, of.length - shown);
   return (
     <section className="mb-4">
-      <h2 className="label mb-1">{title}</h2>
-      <ol className="space-y-1.5">{of.map(children)}</ol>
+      <h2 className="label mb-1">{title}{of.length > 1 && `, ${of.length} parts`}</h2>
+      {hidden > 0 && <Button tone="quiet" icon="up" className="mb-1" onClick={() => setShown(shown + 5 * shownAtOnce)}>{`Show ${Math.min(hidden, 5 * shownAtOnce)} of ${hidden} earlier parts`}</Button>}
+      <ol className="space-y-1.5">{of.slice(hidden).map(children)}</ol>
     </section>
   );
 }
@@ -112,7 +118,7 @@ function Said({ content }: { content: Json }) {
   return (
     <>
       {role && <span className="label">{role}</span>}
-      {(parts ?? []).map((part, i) => (typeof part['text'] === 'string' && Object.keys(part).length === 1 ? <Words key={i} text={part['text']} /> : <JsonView key={i} value={part} max={6000} />))}
+      {(parts ?? []).map((part, i) => (typeof part['text'] === 'string' && Object.keys(part).length === 1 ? <Words key={i} text={part['text']} /> : <JsonView key={i} value={part} label="a part" />))}
     </>
   );
 }

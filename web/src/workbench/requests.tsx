@@ -151,7 +151,7 @@ function ConfirmationForm(props: Props) {
       </Heading>
       {args === undefined ? (
         <div className="mb-2.5 flex items-start gap-2 rounded-md bg-sheet px-3 py-2">
-          <div className="min-w-0 flex-1"><JsonView value={asked.args} /></div>
+          <div className="min-w-0 flex-1"><JsonView value={asked.args} label="the arguments" /></div>
           <Button tone="quiet" icon="edit" bare onClick={() => setArgs(given)} disabled={busy}>Edit the arguments</Button>
         </div>
       ) : (
@@ -233,7 +233,7 @@ function AnswerForm(props: Props) {
   return (
     <>
       <Heading title={`${props.pending.call.name} waits for its response`}>It is a long-running tool: its result comes from outside.</Heading>
-      {Object.keys(props.pending.call.args ?? {}).length > 0 && <div className="mb-2.5 rounded-md bg-sheet px-3 py-2"><JsonView value={props.pending.call.args} /></div>}
+      {Object.keys(props.pending.call.args ?? {}).length > 0 && <div className="mb-2.5 rounded-md bg-sheet px-3 py-2"><JsonView value={props.pending.call.args} label="the arguments" /></div>}
       <Field label="response"><textarea rows={3} spellCheck={false} className="field mb-2 w-full font-mono text-xs" value={text} onChange={(e) => setText(e.target.value)} /></Field>
       {problem && <p role="alert" className="mb-2 text-bad">{problem}</p>}
       <Action tone="primary" call={() => props.call(answerTo(props.pending.call, read() ?? {}) as Part)} disabled={busy} onClick={() => { const value = read(); if (value) void send(value); }}>Respond</Action>
