@@ -17,7 +17,7 @@ import (
 type texts map[string]string
 
 // add takes an event or a piece. What the pieces of a text add up to is the beginning
-// of the event that follows, on whichever server, and also if the run was taken over in
+// of the event that follows, on any server, and also if the run was taken over in
 // the middle of the text: the models are pure functions.
 func (t texts) add(doc string) error {
 	var ev struct {

@@ -28,7 +28,7 @@ const (
 const maxFrame = 64 << 20
 
 var (
-	errStranger = errors.New("another program answers at the address of the server that works on the run, or it has another key")
+	errUnproven = errors.New("another program answers at the address of the server that works on the run, or it has another key")
 	errSilent   = errors.New("the server that works on the run sends nothing")
 )
 
@@ -60,7 +60,7 @@ func (p *Peer) Follow(ctx context.Context, worker string, f run.FeedRequest) (ru
 	}
 	switch {
 	case !hmac.Equal([]byte(res.Header.Get(header)), []byte(answer)):
-		err = errStranger
+		err = errUnproven
 	case res.StatusCode == http.StatusNoContent:
 		err = run.ErrNoPieces
 	case res.StatusCode != http.StatusOK:

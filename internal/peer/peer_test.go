@@ -346,12 +346,12 @@ func TestUnreachable(t *testing.T) {
 }
 
 // What answers at the address has to prove that it has the key, and does not learn it.
-func TestStranger(t *testing.T) {
+func TestUnprovenAnswer(t *testing.T) {
 	t.Parallel()
 	c, says := newCluster(t), newTalker()
 	a, b := c.open("a", says.model()), c.open("b", says.model())
 	asked := make(chan http.Header, 1)
-	stranger := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	other := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		select {
 		case asked <- r.Header:
 		default:
@@ -359,7 +359,7 @@ func TestStranger(t *testing.T) {
 		w.Header().Set("Parley-Peer", r.Header.Get("Parley-Peer"))
 		_, _ = io.WriteString(w, `data: {"id":"x","start":0,"piece":{"author":"a","partial":true,"content":{"parts":[{"text":"false"}]},"customMetadata":{"pieceIndex":0}}}`+"\n\n")
 	})
-	a.handler.Store(&stranger)
+	a.handler.Store(&other)
 	r := a.start()
 	there := b.follow(r)
 	sent := make(chan string, 1)
