@@ -93,6 +93,9 @@ type SessionConfig struct {
 	// database that any number of servers may share; and agentengine://ID or
 	// agentengine://projects/…/reasoningEngines/ID with the session service of
 	// Google Cloud, which keeps sessions, but no runs.
+	//
+	// Several postgres://… URLs, separated by commas, are databases that each have
+	// some of the users; see Move.
 	URL string
 	// TTL is how long a session is kept after its last change; 0 means forever.
 	TTL time.Duration

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 
 	"github.com/parley-run/parley/internal/doctor"
 	"github.com/parley-run/parley/session"
@@ -56,4 +57,23 @@ func Doctor(ctx context.Context, sessionDBURL string, repair bool) (*Diagnosis, 
 		return found, fmt.Errorf("parley: %w", err)
 	}
 	return found, nil
+}
+
+// Move moves the users whose database changes when one is added to a list of databases,
+// and completes a move that was interrupted. sessionDBURL is the whole list, as in
+// SessionConfig.URL, which all servers must have by then; they may run at the same time.
+// progress, unless nil, is called after every step.
+func Move(ctx context.Context, sessionDBURL string, progress func(session.Moved)) (session.Moved, error) {
+	if len(session.URLs(sessionDBURL)) < 2 {
+		return session.Moved{}, wrong("Sessions.URL", "there is nothing to move: it must be a list of databases, separated by commas")
+	}
+	driver, err := driverOf(sessionDBURL)
+	if err != nil {
+		return session.Moved{}, inField("Sessions.URL", err)
+	}
+	moved, err := driver.Move(ctx, sessionDBURL, session.Options{Owner: owner(), Log: slog.New(slog.DiscardHandler)}, progress)
+	if err != nil {
+		return moved, fmt.Errorf("parley: %w", err)
+	}
+	return moved, nil
 }

@@ -3,6 +3,8 @@ package parley
 import (
 	"slices"
 	"strings"
+
+	"github.com/parley-run/parley/session"
 )
 
 // agentEnviron is what agents in TypeScript, and the processes that they start,
@@ -32,7 +34,8 @@ func (c *Config) usesVariable(name, value string) bool {
 		return strings.Contains(value, "@") // a password of the proxy
 	}
 	// Hosting platforms set variables such as DATABASE_URL, which flags repeat.
-	return value != "" && slices.Contains([]string{c.Sessions.URL, c.Access.KeysURL, c.Logins.Key, c.Access.OIDC.ClientSecret}, value)
+	return value != "" && (slices.Contains([]string{c.Sessions.URL, c.Access.KeysURL, c.Logins.Key, c.Access.OIDC.ClientSecret}, value) ||
+		slices.Contains(session.URLs(c.Sessions.URL), value))
 }
 
 func isPostgres(url string) bool {

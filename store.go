@@ -34,7 +34,7 @@ func openStore(ctx context.Context, cfg *Config, address string) (store session.
 	if inMemory(cfg.Sessions.URL) {
 		return session.NewMemory(0), 0, nil
 	}
-	driver, err := session.DriverOf(cfg.Sessions.URL)
+	driver, err := driverOf(cfg.Sessions.URL)
 	if err != nil {
 		return session.Store{}, 0, err
 	}
@@ -50,6 +50,19 @@ func openStore(ctx context.Context, cfg *Config, address string) (store session.
 	return store, lease, nil
 }
 
+// driverOf returns the driver of a URL, or of all URLs of a list.
+func driverOf(list string) (session.Driver, error) {
+	driver, err := session.DriverOf(list)
+	if urls := session.URLs(list); err == nil && len(urls) > 1 {
+		for _, url := range urls {
+			if d, err := session.DriverOf(url); err != nil || d.Move == nil || driver.Move == nil {
+				return session.Driver{}, errors.New("a list of databases must consist of postgres:// URLs")
+			}
+		}
+	}
+	return driver, err
+}
+
 // inMemory reports whether sessions are gone with the process.
 func inMemory(url string) bool { return url == "" || strings.HasPrefix(url, "memory:") }
 
@@ -59,7 +72,7 @@ func volatile(url string) bool {
 	if inMemory(url) {
 		return true
 	}
-	driver, err := session.DriverOf(url)
+	driver, err := driverOf(url)
 	return err == nil && driver.Volatile
 }
 
@@ -68,7 +81,7 @@ func storeFile(url string) (string, error) {
 	if inMemory(url) {
 		return "", nil
 	}
-	driver, err := session.DriverOf(url)
+	driver, err := driverOf(url)
 	if err != nil || driver.File == nil {
 		return "", err
 	}

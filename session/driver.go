@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/parley-run/parley/internal/registry"
@@ -19,10 +20,49 @@ type Driver struct {
 	// Volatile means that logins, API keys, memories and usage are lost when the
 	// process ends.
 	Volatile bool
+	// Move moves users when databases are added to a list of URLs, and reports its
+	// progress. nil means that a store is in one database.
+	Move func(ctx context.Context, list string, o Options, progress func(Moved)) (Moved, error)
 	// File returns the file of a store that consists of one: other files are stored
 	// next to it. nil means that there is none.
 	File func(url string) (string, error)
 }
+
+// Moved is what Driver.Move has moved so far. Users are moved in groups, which are
+// called slots.
+type Moved struct {
+	Slots     int   `json:"slots"`     // that have to move
+	DoneSlots int   `json:"doneSlots"` // that have moved
+	Sessions  int64 `json:"sessions"`
+	// DoneSessions counts sessions as they were when the move began.
+	DoneSessions int64 `json:"doneSessions"`
+	// Databases are set when the move is complete.
+	Databases []MovedDatabase `json:"databases,omitempty"`
+}
+
+// MovedDatabase is a database after a move.
+type MovedDatabase struct {
+	Name  string `json:"name"`
+	Slots int    `json:"slots"` // that it has
+}
+
+// URLs splits a list of URLs, which are separated by commas or white space. These are
+// parts of a URL unless another one follows.
+func URLs(list string) []string {
+	list = strings.TrimSpace(list)
+	if list == "" {
+		return nil
+	}
+	var urls []string
+	start := 0
+	for _, at := range nextURL.FindAllStringSubmatchIndex(list, -1) {
+		urls = append(urls, list[start:at[0]])
+		start = at[2]
+	}
+	return append(urls, list[start:])
+}
+
+var nextURL = regexp.MustCompile(`[\s,]+([a-z][a-z0-9+.-]*://)`)
 
 // linked maps the schemes that Parley knows to the packages that register them.
 var linked = map[string]string{

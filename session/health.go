@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -24,6 +25,16 @@ func (e *UnavailableError) Error() string {
 	return fmt.Sprintf("the session store cannot be used: %v", e.Cause)
 }
 func (e *UnavailableError) Unwrap() error { return e.Cause }
+
+// PartialError means that a store is in several databases, and that some of them
+// cannot be used now. What is in the others can be used.
+type PartialError struct {
+	Names []string // of the databases
+}
+
+func (e *PartialError) Error() string {
+	return "some of the session databases cannot be used: " + strings.Join(e.Names, ", ")
+}
 
 // insisting is the context key of Insist.
 type insisting struct{}

@@ -99,7 +99,7 @@ const (
 type Run struct {
 	ID  string // the invocation id of its events
 	Key Key
-	// Number numbers the runs of a store in order of arrival.
+	// Number numbers the runs of a user in order of arrival.
 	Number int64
 	Status Status
 	Stop   Stop
@@ -220,8 +220,8 @@ type Held struct {
 // Runs is the part of a Store with the runs of sessions, for clients of runs.
 type Runs interface {
 	// Begin adds a run. If the session is free, the run begins: it is Running, with
-	// an epoch greater than any that this or another process has received before.
-	// Otherwise Busy decides. It fails with ErrNotFound if there is no session, with
+	// an epoch greater than any that this or another process has received before for
+	// a session of the user, and that no other run has. Otherwise Busy decides. It fails with ErrNotFound if there is no session, with
 	// ErrReused for an idempotency key with another fingerprint, and with
 	// ErrRunExists for the id of an existing run that the request does not repeat.
 	Begin(ctx context.Context, run NewRun) (*Begun, error)
@@ -284,7 +284,8 @@ type Leases interface {
 	// Renew extends the leases of this store's owner to their duration from now,
 	// and returns their runs. It includes expired leases of runs that were neither
 	// claimed nor handed over. Runs that were claimed from the owner no longer
-	// count that as a death, because the owner is alive.
+	// count that as a death, because the owner is alive. If it fails, other runs than
+	// those that it returns may be held, too.
 	Renew(ctx context.Context) ([]Held, error)
 
 	// Watch calls changed with the Hint of every session that another process has

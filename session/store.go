@@ -113,12 +113,13 @@ type Upkeep interface {
 	// returns the deleted sessions.
 	Sweep(ctx context.Context, ttl time.Duration) (deleted []Key, done bool, err error)
 
-	// Walk returns all sessions, oldest first, including hidden ones. It is paged
-	// like List.
+	// Walk returns all sessions, including hidden ones, and of each user the oldest
+	// first. It is paged like List.
 	Walk(ctx context.Context, page Page) (keys []Key, next string, err error)
 
 	// Ready returns the reason why nothing can be stored now, as an
-	// *UnavailableError, or nil. It returns soon, and may be called often.
+	// *UnavailableError, or nil. If that is so for some users only, it is a
+	// *PartialError. It returns soon, and may be called often.
 	Ready(ctx context.Context) error
 
 	// Rebuild derives from a session's log what follows from it: its own state, its

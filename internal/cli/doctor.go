@@ -1,18 +1,24 @@
 package cli
 
 import (
+	"cmp"
+	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 
 	"github.com/spf13/cobra"
 
 	"github.com/parley-run/parley"
+	"github.com/parley-run/parley/session"
 )
 
 func newDoctor(env *Env) *cobra.Command {
 	var (
 		url    string
 		repair bool
+		move   bool
+		asJSON bool
 	)
 	cmd := &cobra.Command{
 		Use:   "doctor",
@@ -21,17 +27,32 @@ func newDoctor(env *Env) *cobra.Command {
 that every call is answered once, that the state follows from the log, and that
 its runs are where they should be. Servers may run at the same time.
 
-The exit code is 1 when something is left that should not be.`,
+The exit code is 1 when something is left that should not be.
+
+With --move, do not check, but move the users whose database changes because
+one was added to a list of databases. All servers must have the whole list
+before; they continue to serve. A move that was interrupted is completed.`,
 		Example: `  parley doctor --session_db_url sqlite:///var/lib/parley.db
-  parley doctor --session_db_url postgres://parley@db/parley --repair`,
+  parley doctor --session_db_url postgres://parley@db/parley --repair
+  parley doctor --session_db_url postgres://db1/parley,postgres://db2/parley --move`,
 		GroupID: groupMore,
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if url == "" {
 				return &usageError{"--session_db_url says which database to check"}
 			}
+			if move {
+				if repair {
+					return &usageError{"--move and --repair cannot be combined"}
+				}
+				return moveUsers(cmd.Context(), env.Stdout, url, asJSON)
+			}
 			found, err := parley.Doctor(cmd.Context(), url, repair)
-			if found != nil {
+			if found != nil && asJSON {
+				if err := showJSON(env.Stdout, found); err != nil {
+					return err
+				}
+			} else if found != nil {
 				show(env.Stdout, found)
 			}
 			if err != nil {
@@ -43,9 +64,55 @@ The exit code is 1 when something is left that should not be.`,
 			return nil
 		},
 	}
-	cmd.Flags().StringVar(&url, "session_db_url", "", "`url` of the database")
+	cmd.Flags().StringVar(&url, "session_db_url", "", "`url` of the database, or a list, separated by commas")
 	cmd.Flags().BoolVar(&repair, "repair", false, "repair what can be repaired")
+	cmd.Flags().BoolVar(&move, "move", false, "move users to the databases where they belong")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, a line for each step of a move")
 	return cmd
+}
+
+// moveUsers moves users, and prints the progress.
+func moveUsers(ctx context.Context, out io.Writer, url string, asJSON bool) error {
+	encoder := json.NewEncoder(out)
+	var unread error // the move goes on if its output is not read
+	report := func(m session.Moved) {
+		if asJSON {
+			unread = encoder.Encode(m)
+			return
+		}
+		fmt.Fprintf(out, "%d of %d slots, %d of %d sessions\n", m.DoneSlots, m.Slots, m.DoneSessions, m.Sessions)
+	}
+	moved, err := parley.Move(ctx, url, report)
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		return cmp.Or(unread, encoder.Encode(moved))
+	}
+	for _, d := range moved.Databases {
+		fmt.Fprintf(out, "database %s has %d slots\n", d.Name, d.Slots)
+	}
+	fmt.Fprintf(out, "moved %d slots of users, %d sessions\n", moved.DoneSlots, moved.DoneSessions)
+	return nil
+}
+
+// showJSON prints what was found as one line.
+func showJSON(out io.Writer, found *parley.Diagnosis) error {
+	type problem struct {
+		App      string `json:"app"`
+		User     string `json:"user"`
+		Session  string `json:"session"`
+		Seq      int64  `json:"seq,omitempty"`
+		Text     string `json:"text"`
+		Repaired bool   `json:"repaired"`
+	}
+	problems := []problem{}
+	for _, p := range found.Problems {
+		problems = append(problems, problem{p.Session.App, p.Session.User, p.Session.ID, p.Seq, p.Text, p.Repaired})
+	}
+	return json.NewEncoder(out).Encode(map[string]any{
+		"sessions": found.Sessions, "events": found.Events, "runs": found.Runs, "problems": problems,
+	})
 }
 
 // show prints a line for each problem, and a summary.

@@ -21,7 +21,7 @@ func (s *sessionFlags) define(flags *pflag.FlagSet) {
 	s.concurrency = oneOf("enqueue", "reject", "interrupt", "rollback")
 	s.onDisconnect = oneOf("continue", "cancel")
 	s.concurrency.kind, s.onDisconnect.kind = "policy", "policy"
-	flags.StringVar(&s.url, "session_db_url", "", "database of sessions and runs: a `url` like\nsqlite:///path/to/file.db, postgres://user@host/db or\nagentengine://id (default memory, until the server ends)")
+	flags.StringVar(&s.url, "session_db_url", "", "database of sessions and runs: a `url` like\nsqlite:///path/to/file.db, postgres://user@host/db or\nagentengine://id, or several of Postgres, separated by\ncommas (default memory, until the server ends)")
 	flags.DurationVar(&s.ttl, "session_ttl", 0, "delete sessions that have not changed for this `time`,\nsuch as 720h (default never)")
 	flags.DurationVar(&s.wait, "wait_ttl", 7*24*time.Hour, "`time` that a run waits for an answer of a user, or for\na result from outside; 0 means without limit")
 	flags.DurationVar(&s.lease, "run_lease", 10*time.Second, "`time` without a renewed lease after which another\nserver that shares the database takes over a run")

@@ -110,11 +110,8 @@ func (u *upkeep) renew(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, e.cfg.Lease)
 	defer cancel()
 	held, err := e.cfg.Store.Renew(ctx)
-	if err != nil {
-		if u.ctx.Err() == nil {
-			e.cfg.Log.Warn("could not renew the leases on runs", "err", err)
-		}
-		return
+	if err != nil && u.ctx.Err() == nil {
+		e.cfg.Log.Warn("could not renew the leases on runs", "err", err)
 	}
 	known := make(map[string]session.Held, len(held))
 	for _, h := range held {
@@ -124,6 +121,7 @@ func (u *upkeep) renew(ctx context.Context) {
 		h, ok := known[t.id]
 		switch {
 		case epoch == 0 || t.holds() != epoch: // it was beginning, or has ended in the meantime
+		case !ok && err != nil: // it is not known
 		case !ok || h.Epoch != epoch:
 			t.stop(errLost)
 		case h.Stop != session.StopNot:

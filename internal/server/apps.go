@@ -149,7 +149,11 @@ func (s *Server) health(w http.ResponseWriter, _ *http.Request) error {
 // ready reports whether the server accepts new runs. A load balancer that asks stops sending requests before they are
 // refused.
 func (s *Server) ready(w http.ResponseWriter, r *http.Request) error {
-	switch err := s.Engine.Ready(r.Context()); {
+	err := s.Engine.Ready(r.Context())
+	if partial, ok := errors.AsType[*session.PartialError](err); ok { // the users of the others can be served
+		return answer(w, map[string]any{"status": "ok", "unavailable": partial.Names})
+	}
+	switch {
 	case errors.Is(err, run.ErrClosing):
 		return &httpError{status: http.StatusServiceUnavailable, message: "The server is shutting down"}
 	case err != nil: // the log already has the reason

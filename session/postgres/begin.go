@@ -81,8 +81,8 @@ type beginning struct {
 	told    bool // whether deliveries were added
 }
 
-func (s *backend) beginning(run session.NewRun) *beginning {
-	b := &beginning{NewRun: run, store: s, nonce: nonce()}
+func (s *backend) beginning(ctx context.Context, run session.NewRun) *beginning {
+	b := &beginning{NewRun: run, store: s, nonce: nonceOf(ctx)}
 	if run.IdempotencyKey != "" {
 		digest := sha256.Sum256([]byte(run.IdempotencyKey))
 		b.idem, b.mark = digest[:], []byte(run.Fingerprint)
@@ -102,7 +102,7 @@ var errSlow = errors.New("not on the fast path")
 // Begin implements session.Runs. On a free session it takes one round trip to the
 // database.
 func (s *backend) Begin(ctx context.Context, run session.NewRun) (*session.Begun, error) {
-	b := s.beginning(run)
+	b := s.beginning(ctx, run)
 	if run.Request != nil {
 		var err error
 		if b.request, err = run.Request(); err != nil {

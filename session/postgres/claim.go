@@ -117,7 +117,7 @@ const (
 
 // Claim implements session.Leases. It takes one round trip to the database.
 func (s *backend) Claim(ctx context.Context, key session.Key, read session.Read) (*session.Begun, error) {
-	digest, mark := key.Digest(), nonce()
+	digest, mark := key.Digest(), nonceOf(ctx)
 	var begun *session.Begun
 	var tries tries
 	var told bool

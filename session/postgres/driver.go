@@ -6,6 +6,7 @@ func init() {
 	d := session.Driver{
 		Shared: true,
 		Open:   Open,
+		Move:   moveUsers,
 	}
 	session.Register("postgres", d)
 	session.Register("postgresql", d)

@@ -1,9 +1,12 @@
 package postgres
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/parley-run/parley/session"
 )
 
 // MigrationLock is that of the schema.
@@ -78,4 +81,48 @@ const (
 // of their parameters.
 var SQLTogether = map[string]int{
 	sqlAppendTogether: 10, sqlEndTogether: 19, sqlTakeTogether: 11, sqlSessionsTogether: 6, sqlEntriesTogether: 6, sqlMessageTogether: 9,
+}
+
+// OpenMany opens several databases, for tests that look into them.
+func OpenMany(ctx context.Context, list string, o session.Options) (*Many, error) {
+	return openMany(ctx, session.URLs(list), o)
+}
+
+// Move is for the same tests.
+var Move = moveUsers
+
+// Many is a store in several databases.
+type Many = many
+
+// Leave begins to move the user of a key to another database, and does not complete
+// it, as if the process had been killed.
+func (m *many) Leave(ctx context.Context, key session.Key) error {
+	slot := slotOf(key)
+	from, err := m.home(slot)
+	if err != nil {
+		return err
+	}
+	for _, to := range m.members {
+		if to != from {
+			return from.leave(ctx, []int32{slot}, to.member.name, nil)
+		}
+	}
+	return nil
+}
+
+// HomeOf returns the number of the database of a user.
+func (m *many) HomeOf(key session.Key) int64 {
+	s, err := m.home(slotOf(key))
+	if err != nil {
+		return -1
+	}
+	return s.member.number
+}
+
+// Tables are the tables whose rows move.
+func Tables() (names []string) {
+	for _, k := range kinds {
+		names = append(names, table(k.table))
+	}
+	return append(names, "parley_usage", "parley_usage_log")
 }

@@ -92,7 +92,7 @@ func (c *change) made() bool { return c != nil && c.applied }
 // writeTogether is like write for a change that can be made together with others. alone
 // makes it alone, and so it does if the change is nil.
 func (s *backend) writeTogether(ctx context.Context, what string, c *change, alone func(ctx context.Context, conn *pgxpool.Conn, again bool) error) error {
-	first := c != nil
+	first := c != nil && !executed(ctx)
 	return s.persist(ctx, what, true, func(again *bool) error {
 		if !first {
 			return s.attempt(ctx, again, alone)

@@ -36,12 +36,15 @@ const (
 		FROM s, unnest($3::bytea[]) WITH ORDINALITY AS u (entry, place))`
 
 	// The order of the rows is that of the parameters, which is the same for all
-	// processes: two statements cannot deadlock.
+	// processes: two statements cannot deadlock. An app: key is stamped if other
+	// databases have it, too; its stamp only grows.
 	putState = `state AS (
-		INSERT INTO parley_state (owner, name, value)
-		SELECT coalesce(u.owner, int8send(s.ordinal)), u.name, u.value
+		INSERT INTO parley_state AS t (owner, name, value, stamp)
+		SELECT coalesce(u.owner, int8send(s.ordinal)), u.name, u.value,
+			CASE WHEN substr(u.name, 1, 4) = 'app:' AND EXISTS (SELECT FROM parley_place) THEN clock_timestamp() END
 		FROM s, unnest($4::bytea[], $5::bytea[], $6::bytea[]) AS u (owner, name, value)
-		ON CONFLICT (owner, digest) DO UPDATE SET value = excluded.value)`
+		ON CONFLICT (owner, digest) DO UPDATE SET value = excluded.value, origin = NULL,
+			stamp = CASE WHEN excluded.stamp IS NOT NULL THEN greatest(excluded.stamp, t.stamp + interval '1 microsecond') ELSE t.stamp END)`
 
 	putFirst = `first AS (
 		UPDATE parley_runs r SET first = s.seq - $2::bigint + 1 FROM s
@@ -208,8 +211,31 @@ func (c *changes) number(base int64) {
 	}
 }
 
-// nonce identifies a call.
+// nonce returns a new mark.
 func nonce() int64 { return rand.Int64() } //nolint:gosec // no secret
+
+// call is the context key of a call that several databases may have to execute.
+type call struct{}
+
+// calling is one such call.
+type calling struct {
+	nonce int64
+	again bool // another database may have executed it
+}
+
+// nonceOf returns the mark of a call.
+func nonceOf(ctx context.Context) int64 {
+	if c, ok := ctx.Value(call{}).(calling); ok {
+		return c.nonce
+	}
+	return nonce()
+}
+
+// executed reports whether a call may have taken effect before, in another database.
+func executed(ctx context.Context) bool {
+	c, _ := ctx.Value(call{}).(calling)
+	return c.again
+}
 
 // query is a statement with its parameters.
 type query struct {
@@ -227,7 +253,7 @@ func (s *backend) Append(ctx context.Context, key session.Key, epoch int64, note
 	for _, name := range slices.Sorted(maps.Keys(notes)) {
 		names, values = append(names, []byte(name)), append(values, notes[name])
 	}
-	args, mark := c.args(), nonce()
+	args, mark := c.args(), nonceOf(ctx)
 	full := query{sqlAppend, append(slices.Clip(args), mark, false, epoch, names, values)}
 	least := full
 	switch {
@@ -251,7 +277,7 @@ func (s *backend) Append(ctx context.Context, key session.Key, epoch int64, note
 // Patch implements session.Sessions.
 func (s *backend) Patch(ctx context.Context, key session.Key, entry *session.Entry) error {
 	c := changesOf(key, nil, []*session.Entry{entry}, false)
-	q := query{sqlPatch, append(c.args(), nonce(), false)}
+	q := query{sqlPatch, append(c.args(), nonceOf(ctx), false)}
 	return s.extend(ctx, "changing a session", c, nil, q, q, session.ErrNotFound)
 }
 

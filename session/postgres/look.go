@@ -16,7 +16,7 @@ const (
 
 // Look implements session.Runs.
 func (s *backend) Look(ctx context.Context, run session.NewRun) (found *session.Run, err error) {
-	b := s.beginning(run)
+	b := s.beginning(ctx, run)
 	err = s.read(ctx, "looking at the runs of a session", func(ctx context.Context, conn *pgxpool.Conn) error {
 		found, err = b.look(ctx, conn)
 		return err

@@ -54,6 +54,7 @@ type backend struct {
 	swept   cursor
 	started epochs
 	group   group
+	member  member // among several databases
 }
 
 var _ session.Backend = (*backend)(nil)
@@ -61,13 +62,38 @@ var _ session.Backend = (*backend)(nil)
 // Open opens the database at url, in the form of libpq, and updates its schema. The
 // tables are in the current schema of its search_path. It waits for a while if the
 // database does not respond yet.
+//
+// A list of URLs, see session.URLs, opens a store in several databases, each with some
+// of the users.
 func Open(ctx context.Context, url string, o session.Options) (session.Store, error) {
-	s, err := open(ctx, url, o)
-	if err != nil {
-		return session.Store{}, err
+	var parts interface {
+		session.Backend
+		session.APIKeys
 	}
-	store := session.NewStore(s)
-	store.Keys = s
+	if urls := session.URLs(url); len(urls) > 1 {
+		m, err := openMany(ctx, urls, o)
+		if err != nil {
+			return session.Store{}, err
+		}
+		parts = m
+	} else {
+		s, err := open(ctx, url, o)
+		if err != nil {
+			return session.Store{}, err
+		}
+		if err := s.findMember(session.Insist(ctx)); err != nil {
+			s.shut()
+			return session.Store{}, err
+		}
+		parts = s
+		if s.member.name != "" { // one of several: others may have the user
+			if parts, err = combine(ctx, []*backend{s}); err != nil {
+				return session.Store{}, err
+			}
+		}
+	}
+	store := session.NewStore(parts)
+	store.Keys = parts
 	return store, nil
 }
 

@@ -202,7 +202,7 @@ func (s *backend) persist(ctx context.Context, what string, write bool, try func
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("%s: %w", what, err)
 	}
-	again := false
+	again := executed(ctx)
 	var give time.Time // set from the first failure on
 	for backoff := (retry.Backoff{Wait: firstWait, Max: lastWait}); ; {
 		o := s.outage(write)
@@ -259,6 +259,9 @@ func unavailable(what string, err error, doubt bool) error {
 func explain(what string, err error) error {
 	if isSentinel(err) {
 		return err
+	}
+	if _, away := errors.AsType[*elsewhereError](err); away {
+		return unavailable(what, err, false)
 	}
 	return fmt.Errorf("%s: %w", what, err)
 }

@@ -85,7 +85,7 @@ func readSecret(ctx context.Context, conn *pgxpool.Conn, id session.SecretID) (s
 
 // PutSecret implements session.Secrets.
 func (s *backend) PutSecret(ctx context.Context, secret *session.Secret) (int64, error) {
-	mark := nonce()
+	mark := nonceOf(ctx)
 	sealed := secret.Sealed
 	if sealed == nil {
 		sealed = []byte{}
@@ -102,7 +102,23 @@ func (s *backend) PutSecret(ctx context.Context, secret *session.Secret) (int64,
 				return nil
 			}
 		}
-		err := conn.QueryRow(ctx, statement, append(secretArgs(secret.SecretID), sealed, secret.About, mark, secret.Version)...).Scan(&version)
+		put := func(db querier) error {
+			return db.QueryRow(ctx, statement, append(secretArgs(secret.SecretID), sealed, secret.About, mark, secret.Version)...).Scan(&version)
+		}
+		var err error
+		if secret.Session == "" && secret.Version == 0 { // nothing else shows that the user is in this database
+			err = pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
+				if _, err := tx.Exec(ctx, sqlShareSlot, slotLock, slotOf(secret.Key())); err != nil {
+					return err
+				}
+				if err := elsewhere(ctx, tx, secret.Key()); err != nil {
+					return err
+				}
+				return put(tx)
+			})
+		} else {
+			err = put(conn)
+		}
 		if !none(err) {
 			return err
 		}

@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -21,6 +22,7 @@ const (
 		SELECT $1::bytea, $11::bytea, $12::text, $13::text, $14::text, $15::boolean, $16::bigint, $2::bigint, $7::bigint,
 			CASE WHEN $8::boolean THEN $9::bytea ELSE '' END, CASE WHEN $8::boolean THEN $10::bytea[] ELSE '{}' END, $17::bigint, now, now, $21::bytea, $22::text
 		FROM (SELECT clock_timestamp() AS now) AS clock WHERE NOT EXISTS (SELECT FROM parley_tries WHERE nonce = $20::bigint)
+			AND NOT EXISTS (SELECT FROM parley_slots WHERE slot = $23::integer AND NOT here)
 		ON CONFLICT (digest) DO NOTHING
 		RETURNING ordinal, seq),
 	` + putEvents + `, ` + putState + `,
@@ -111,7 +113,7 @@ func (s *backend) Create(ctx context.Context, n session.NewSession) (*session.Se
 	for _, name := range slices.Sorted(maps.Keys(initial)) {
 		names, values = append(names, []byte(name)), append(values, initial[name])
 	}
-	owner, mark := n.Key.OwnerDigest(), nonce()
+	owner, mark := n.Key.OwnerDigest(), nonceOf(ctx)
 	args := append(c.args(), owner[:], n.Key.App, n.Key.User, n.Key.ID, n.Key.Hidden(), mark, micros(n.TTL), names, values)
 	var origin []byte
 	root := ""
@@ -126,13 +128,17 @@ func (s *backend) Create(ctx context.Context, n session.NewSession) (*session.Se
 	var tries tries
 	err := s.write(ctx, "making a session", func(ctx context.Context, conn *pgxpool.Conn, again bool) error {
 		b := &pgx.Batch{}
-		b.Queue(sqlCreate, append(slices.Clone(args), tries.next(b), origin, root)...)
+		b.Queue(sqlShareSlot, slotLock, slotOf(n.Key))
+		b.Queue(sqlCreate, append(slices.Clone(args), tries.next(b), origin, root, slotOf(n.Key))...)
 		if again {
 			b.Queue(sqlOurs, args[0], mark)
 		}
 		queueRead(b, n.Key, session.Read{NoEvents: true})
 		results := conn.SendBatch(ctx, b)
 		defer func() { _ = results.Close() }()
+		if _, err := results.Exec(); err != nil {
+			return err
+		}
 		if err := tries.told(results); err != nil {
 			return err
 		}
@@ -145,7 +151,8 @@ func (s *backend) Create(ctx context.Context, n session.NewSession) (*session.Se
 			}
 		}
 		if none(err) {
-			return session.ErrExists
+			_ = results.Close()
+			return cmp.Or(elsewhere(ctx, conn, n.Key), session.ErrExists)
 		} else if err != nil {
 			return err
 		}

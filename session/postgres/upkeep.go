@@ -137,27 +137,36 @@ func (s *backend) Walk(ctx context.Context, page session.Page) ([]session.Key, s
 	if err != nil {
 		return nil, "", err
 	}
-	var keys []session.Key
-	var ordinals []int64
-	err = s.read(ctx, "listing all sessions", func(ctx context.Context, conn *pgxpool.Conn) error {
-		keys, ordinals = []session.Key{}, nil
-		rows, err := conn.Query(ctx, sqlWalk, after, page.Limit())
-		if err != nil {
-			return err
-		}
-		var ordinal int64
-		var key session.Key
-		_, err = pgx.ForEachRow(rows, []any{&ordinal, &key.App, &key.User, &key.ID}, func() error {
-			keys, ordinals = append(keys, key), append(ordinals, ordinal)
-			return nil
-		})
-		return err
-	})
+	found, err := s.walk(ctx, after, page.Limit())
 	if err != nil {
 		return nil, "", err
 	}
-	ordinals, next := session.Cut(&page, ordinals, func(n int64) int64 { return n })
-	return keys[:len(ordinals)], next, nil
+	found, next := session.Cut(&page, found, func(w walked) int64 { return w.ordinal })
+	keys := make([]session.Key, len(found))
+	for i, w := range found {
+		keys[i] = w.key
+	}
+	return keys, next, nil
+}
+
+// walked is a session that walk has found.
+type walked struct {
+	ordinal int64
+	key     session.Key
+}
+
+func (s *backend) walk(ctx context.Context, after, limit int64) (found []walked, err error) {
+	err = s.read(ctx, "listing all sessions", func(ctx context.Context, conn *pgxpool.Conn) error {
+		rows, err := conn.Query(ctx, sqlWalk, after, limit)
+		if err != nil {
+			return err
+		}
+		found, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (w walked, err error) {
+			return w, row.Scan(&w.ordinal, &w.key.App, &w.key.User, &w.key.ID)
+		})
+		return err
+	})
+	return found, err
 }
 
 // Rebuild implements session.Upkeep.

@@ -35,9 +35,10 @@ const (
 	// A hint is not worth waiting for the disk.
 	sqlNotify = `SELECT set_config('synchronous_commit', 'off', true), pg_notify($1::text, $2::text)`
 
+	// Other databases still have to learn of a key that was deleted lately.
 	sqlPrune = `DELETE FROM parley_state WHERE ctid = ANY (ARRAY(
 		SELECT t.ctid FROM parley_state t
-		WHERE t.value IS NULL AND t.owner IN ($1::bytea, $2::bytea, (SELECT int8send(ordinal) FROM parley_sessions WHERE digest = $3))
+		WHERE t.value IS NULL AND (t.stamp IS NULL OR t.stamp < clock_timestamp() - interval '1 day') AND t.owner IN ($1::bytea, $2::bytea, (SELECT int8send(ordinal) FROM parley_sessions WHERE digest = $3))
 		FOR UPDATE SKIP LOCKED))`
 )
 

@@ -12,14 +12,15 @@ import (
 // its own, a deleted and re-created one would give out a number that an old
 // owner still holds.
 func epochIncreases(k *kit) {
-	last := int64(0)
+	last := map[session.Key]int64{}
+	seen := map[int64]bool{}
 	take := func(key session.Key) {
 		k.Helper()
 		epoch := k.acquire(key)
-		if epoch <= last {
-			k.Errorf("Acquire(%v) gave %d after %d", key, epoch, last)
+		if epoch <= last[ownerOf(key)] || seen[epoch] {
+			k.Errorf("Acquire(%v) gave %d after %d", key, epoch, last[ownerOf(key)])
 		}
-		last = epoch
+		last[ownerOf(key)], seen[epoch] = epoch, true
 	}
 	keys := []session.Key{key("a"), key("b"), {App: "app", User: "other", ID: "a"}, {App: "other", User: "user", ID: "a"}}
 	for range 3 {
@@ -27,7 +28,7 @@ func epochIncreases(k *kit) {
 			k.create(key, nil)
 			take(key)
 			take(key)
-			k.release(key, last)
+			k.release(key, last[ownerOf(key)])
 			take(key)
 		}
 		for _, key := range keys {

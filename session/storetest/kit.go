@@ -279,3 +279,6 @@ func clip(b []byte) string {
 	}
 	return string(b)
 }
+
+// ownerOf is the user of a session.
+func ownerOf(key session.Key) session.Key { return session.Key{App: key.App, User: key.User} }

@@ -17,10 +17,10 @@ import (
 // too simple to be wrong, and compares. Each try has applications of its own,
 // so that all tries can share the store.
 func agreesWithModel(k *kit) {
-	tries, last := 0, int64(0)
+	tries := 0
 	rapid.Check(k.T, func(t *rapid.T) {
 		tries++
-		m := &model{kit: k, epochs: []int64{0}, last: &last, shared: map[string]map[string]string{}}
+		m := &model{kit: k, epochs: []int64{0}, last: map[session.Key]int64{}, shared: map[string]map[string]string{}}
 		for _, app := range []string{"a", "b"} {
 			for _, user := range []string{"ann", "bob"} {
 				for _, id := range []string{"1", "2", "adk-eval-session-1"} {
@@ -50,7 +50,7 @@ type model struct {
 	sessions []*modelled                  // all that can be
 	shared   map[string]map[string]string // state, by application and by application and user
 	epochs   []int64                      // all that were given out, and 0
-	last     *int64                       // the greatest of all tries
+	last     map[session.Key]int64        // the greatest of each user
 	made     int
 	events   int
 }
@@ -148,11 +148,12 @@ func (m *model) acquire(t *rapid.T) {
 		return
 	}
 	wants(t, "acquire", err, nil)
-	if epoch <= *m.last {
-		t.Fatalf("epoch %d was given out after %d", epoch, *m.last)
+	owner := ownerOf(s.key)
+	if epoch <= m.last[owner] {
+		t.Fatalf("epoch %d was given out after %d", epoch, m.last[owner])
 	}
 	m.equal(t, s, got)
-	s.epoch, *m.last = epoch, epoch
+	s.epoch, m.last[owner] = epoch, epoch
 	m.epochs = append(m.epochs, epoch)
 }
 

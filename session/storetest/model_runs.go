@@ -15,10 +15,10 @@ import (
 // runsAgreeWithModel is agreesWithModel for runs: a session is a line of runs of
 // which the first may be in progress, and that is all that there is to it.
 func runsAgreeWithModel(k *kit) {
-	tries, last := 0, int64(0)
+	tries := 0
 	rapid.Check(k.T, func(t *rapid.T) {
 		tries++
-		m := &runModel{kit: k, app: fmt.Sprint("app", tries), last: &last}
+		m := &runModel{kit: k, app: fmt.Sprint("app", tries)}
 		for _, id := range []string{"1", "2", "3"} {
 			m.lines = append(m.lines, &runLine{key: session.Key{App: m.app, User: "user", ID: id}})
 			m.create(m.lines[len(m.lines)-1])
@@ -46,7 +46,7 @@ type runModel struct {
 	kit   *kit
 	app   string
 	lines []*runLine
-	last  *int64 // the greatest epoch of all tries
+	last  int64 // the greatest epoch
 	made  int
 	old   []int64 // epochs that were good once
 }
@@ -93,11 +93,11 @@ func (m *runModel) given(t *rapid.T, s *runLine, r *runModelled, begun *session.
 	if begun.Session == nil || begun.Run.ID != r.ID || begun.Session.Seq != s.seq {
 		t.Fatalf("given is %+v, with %+v, want %s with %d entries", begun.Run, begun.Session, r.ID, s.seq)
 	}
-	if begun.Run.Epoch <= *m.last {
-		t.Fatalf("the epoch %d comes after %d", begun.Run.Epoch, *m.last)
+	if begun.Run.Epoch <= m.last {
+		t.Fatalf("the epoch %d comes after %d", begun.Run.Epoch, m.last)
 	}
 	m.old = append(m.old, r.Epoch)
-	*m.last = begun.Run.Epoch
+	m.last = begun.Run.Epoch
 	r.Status, r.Epoch, r.Attempt = session.Running, begun.Run.Epoch, r.Attempt+1
 	s.running, s.left = r, false
 	got := map[string]string{}

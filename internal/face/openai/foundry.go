@@ -3,6 +3,7 @@ package openai
 import (
 	"cmp"
 	"context"
+	"errors"
 	"net/http"
 	"strings"
 
@@ -49,7 +50,8 @@ func hosted(handle func(http.ResponseWriter, *http.Request) error) func(http.Res
 
 // ready tells whether runs can be started.
 func (h handler) ready(w http.ResponseWriter, r *http.Request) error {
-	if h.Engine().Ready(r.Context()) != nil { // the log has the reason
+	err := h.Engine().Ready(r.Context())
+	if _, partial := errors.AsType[*session.PartialError](err); err != nil && !partial { // the log has the reason
 		return &face.Problem{Status: http.StatusServiceUnavailable, Message: "The server cannot start runs now"}
 	}
 	return answer(w, []byte(`{"status":"ok"}`))

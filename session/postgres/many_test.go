@@ -1,0 +1,61 @@
+package postgres_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/parley-run/parley/internal/testkit/pgtest"
+	"github.com/parley-run/parley/session"
+	"github.com/parley-run/parley/session/postgres"
+	"github.com/parley-run/parley/session/storetest"
+)
+
+// openMany opens a list of databases until the end of the test.
+func openMany(tb testing.TB, list string, o session.Options) session.Store {
+	tb.Helper()
+	if o.Owner == "" {
+		o.Owner = fmt.Sprint("owner-", owners.Add(1))
+	}
+	s, err := postgres.Open(tb.Context(), list, o)
+	if err != nil {
+		tb.Fatalf("Open: %v", err)
+	}
+	tb.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			tb.Errorf("Close: %v", err)
+		}
+	})
+	return s
+}
+
+// two is a list of two schemas, which are like two databases.
+func two(t *testing.T, database string) string {
+	t.Helper()
+	return empty(t, database) + "," + empty(t, database)
+}
+
+// A store in two databases passes the same tests as one in one.
+func TestMany(t *testing.T) {
+	t.Parallel()
+	database := pgtest.Quick(t).Database(t)
+	storetest.Run(t, func(t *testing.T, lease time.Duration) session.Store {
+		t.Helper()
+		return openMany(t, two(t, database), session.Options{Lease: lease})
+	})
+	shared := func(t *testing.T) func(session.Options) session.Store {
+		t.Helper()
+		list := two(t, database)
+		return func(o session.Options) session.Store {
+			t.Helper()
+			return openMany(t, list, o)
+		}
+	}
+	storetest.RunShared(t, shared)
+	storetest.RunOutbox(t, shared)
+	storetest.RunRecordings(t, shared)
+	storetest.RunAPIKeys(t, func(t *testing.T) session.APIKeys {
+		t.Helper()
+		return openMany(t, two(t, database), session.Options{}).Keys
+	})
+}
