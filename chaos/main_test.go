@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -86,6 +87,7 @@ type world struct {
 	lease    time.Duration
 	db       string
 	server   *pgtest.Server // nil without Postgres
+	second   *pgtest.Server // nil with one database
 	dir      string
 	ledger   string
 	replicas []*replica
@@ -134,7 +136,11 @@ func newWorld(t *testing.T, db string, server *pgtest.Server, n, clients int, ar
 		}
 		if server != nil {
 			r.proxy = badnet.New(t, server.Addr(), w.random(fmt.Sprint("proxy", i)))
-			r.db = r.proxy.Through(t, db)
+			first, others, several := strings.Cut(db, ",")
+			r.db = r.proxy.Through(t, first)
+			if several {
+				r.db += "," + others
+			}
 		}
 		w.replicas = append(w.replicas, r)
 	}

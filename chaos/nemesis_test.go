@@ -103,15 +103,19 @@ func (w *world) launch(r *replica) {
 
 // hurtDatabase restarts the database, in one of the ways in which that happens.
 func (w *world) hurtDatabase(random *rand.Rand) {
+	server, name := w.server, "Postgres"
+	if w.second != nil && random.IntN(2) == 0 {
+		server, name = w.second, "the second Postgres"
+	}
 	how := random.IntN(3)
-	w.did("Postgres: %s", [...]string{"stopped", "stopped at once", "kill -9"}[how])
+	w.did("%s: %s", name, [...]string{"stopped", "stopped at once", "kill -9"}[how])
 	switch how {
 	case 0:
-		w.server.Stop(pgtest.Fast)
+		server.Stop(pgtest.Fast)
 	case 1:
-		w.server.Stop(pgtest.Immediate)
+		server.Stop(pgtest.Immediate)
 	default:
-		w.server.Kill()
+		server.Kill()
 	}
 	if *long && random.IntN(6) == 0 {
 		// Longer than anyone tries again.
@@ -119,8 +123,8 @@ func (w *world) hurtDatabase(random *rand.Rand) {
 	} else {
 		pace(random, time.Millisecond, time.Second)
 	}
-	if err := w.server.Start(w.stop); err != nil {
-		w.Errorf("Postgres does not start: %v", err)
+	if err := server.Start(w.stop); err != nil {
+		w.Errorf("%s does not start: %v", name, err)
 	}
-	w.did("Postgres: started")
+	w.did("%s: started", name)
 }
