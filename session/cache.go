@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/parley-run/parley/internal/gctune"
 	"github.com/parley-run/parley/internal/lru"
 )
 
@@ -14,6 +15,7 @@ import (
 // ordinal distinguishes a session that was deleted and created again.
 func Cached(store Store, bytes int64) Store {
 	c := &cache{Store: store, logs: lru.New[Key, *cachedLog](bytes)}
+	gctune.OnShortage(c, (*cache).shrink)
 	store.Sessions, store.Runs, store.Leases, store.Upkeep = c, c, c, c
 	return store
 }
@@ -108,6 +110,16 @@ func (c *cache) extend(key Key, ordinal int64, entries []*Entry) {
 	l.entries = append(l.entries, entries...)
 	c.logs.Grow(key, sizeOf(entries))
 	c.logs.Evict(nil)
+}
+
+// shrink removes half of the logs. They grow again as sessions are used.
+func (c *cache) shrink() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	most := c.logs.Max
+	c.logs.Max = c.logs.Size() / 2
+	c.logs.Evict(nil)
+	c.logs.Max = most
 }
 
 func sizeOf(entries []*Entry) (bytes int64) {

@@ -328,3 +328,20 @@ func TestCallIndexIsShared(t *testing.T) {
 		})
 	}
 }
+
+// A cache that has shrunk reads again what it has lost, and works as before.
+func TestCacheShrinks(t *testing.T) {
+	c := newCached(t, 1<<20)
+	const sessions = 10
+	for i := range sessions {
+		c.create(c.cache, fmt.Sprint(i), "a", "b")
+		c.has(fmt.Sprint(i), 2, "a", "b")
+	}
+	before, after := session.Shrink(c.cache)
+	if before == 0 || after > before/2 || after == 0 {
+		t.Errorf("it has shrunk from %d to %d bytes, want about half", before, after)
+	}
+	c.has(fmt.Sprint(sessions-1), 0, "a", "b") // the last one that was used
+	c.has("0", 2, "a", "b")
+	c.has("0", 0, "a", "b")
+}

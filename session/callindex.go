@@ -1,6 +1,7 @@
 package session
 
 import (
+	"hash/maphash"
 	"slices"
 	"sync"
 )
@@ -10,8 +11,8 @@ import (
 // It is safe for concurrent use.
 type CallIndex struct {
 	mu   sync.Mutex
-	ids  map[string]struct{}
-	read int // the number of indexed entries of the log
+	ids  map[uint64]struct{} // hashes: what has that of another is treated like a call
+	read int                 // the number of indexed entries of the log
 
 	visible []*Entry // of the first seen entries of the log, if it was rewound
 	seen    int
@@ -35,6 +36,15 @@ func (x *CallIndex) visibleIn(log []*Entry, rewound int64) []*Entry {
 	}
 	x.seen = len(log)
 	return slices.Clip(x.visible)
+}
+
+var idSeed = maphash.MakeSeed()
+
+// release drops what can be derived again.
+func (x *CallIndex) release() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.derived = nil
 }
 
 // Derived returns the value that create has returned in the first call. It is where
@@ -61,11 +71,11 @@ func (x *CallIndex) Has(log []*Entry, id string) bool {
 		}
 		for _, call := range ev.FunctionCalls() {
 			if x.ids == nil {
-				x.ids = map[string]struct{}{}
+				x.ids = map[uint64]struct{}{}
 			}
-			x.ids[call.ID] = struct{}{}
+			x.ids[maphash.String(idSeed, call.ID)] = struct{}{}
 		}
 	}
-	_, ok := x.ids[id]
+	_, ok := x.ids[maphash.String(idSeed, id)]
 	return ok
 }

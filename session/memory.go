@@ -5,9 +5,12 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/parley-run/parley/internal/gctune"
 )
 
 // Memory is the Backend of a store in the memory of one process, which owns it.
@@ -30,6 +33,7 @@ type Memory struct {
 	round    []*record // the sessions that Sweep has not visited yet
 
 	used Tally
+	idle idle
 
 	outbox     outbox
 	recordings recordings
@@ -44,6 +48,7 @@ var _ Backend = (*Memory)(nil)
 type owner struct{ app, name string }
 
 type user struct {
+	name     owner
 	state    shared
 	safe     safe
 	sessions []*record // in order of creation
@@ -84,16 +89,19 @@ type record struct {
 
 	mu       sync.Mutex
 	gone     bool
-	told     bool // whether it has subscriptions
-	recorded bool // whether it has recordings
-	state    State
+	told     bool     // whether it has subscriptions
+	recorded bool     // whether it has recordings
 	lent     bool     // readers share the state: it must be copied before a change
+	listed   bool     // idle has it
+	unused   uint8    // how often idle has found it unused
 	entries  []*Entry // append-only, so that readers may share it
 	calls    *CallIndex
 	rewound  int64
 	created  time.Time
 	updated  time.Time
+	state    State
 	initial  State
+	packed   string // of both states; empty if they are not packed, see idle
 	ttl      time.Duration
 	origin   *Origin  // immutable
 	runs     *runList // nil before the first run
@@ -108,10 +116,12 @@ func NewMemory(lease time.Duration) Store { return NewStore(NewMemoryBackend(lea
 // NewMemoryBackend returns the Backend of NewMemory, for a store that keeps a part
 // of it elsewhere.
 func NewMemoryBackend(lease time.Duration) *Memory {
-	return &Memory{
+	m := &Memory{
 		lease: lease, sessions: map[Key]*record{}, users: map[owner]*user{}, apps: map[string]*shared{},
 		busy: map[*record]struct{}{}, waiting: map[*record]struct{}{}, outbox: outbox{added: make(chan struct{}, 1), to: map[*record][]*Subscription{}},
 	}
+	gctune.OnShortage(m, func(m *Memory) { m.packIdle(true) })
+	return m
 }
 
 // wallClock returns the time that clients see.
@@ -131,7 +141,13 @@ func (m *Memory) Create(_ context.Context, s NewSession) (*Session, error) {
 	rec.apply(s.State)
 	rec.initial = rec.lend()
 	rec.append(s.Log, rec.applyOwn, now)
-	return rec.snapshot(Read{}), nil
+	if len(s.Log) > 0 {
+		m.use(rec)
+		return rec.snapshot(Read{}), nil
+	}
+	made := rec.snapshot(Read{NoEvents: true})
+	rec.pack() // it may be long before it is used
+	return made, nil
 }
 
 // insert adds a new session to the maps. It returns with its lock held, because no
@@ -144,6 +160,8 @@ func (m *Memory) insert(rec *record) (*record, error) {
 		return nil, ErrExists
 	}
 	rec.user, rec.app = m.userOf(rec.key.App, rec.key.User), m.appOf(rec.key.App)
+	// The names of a request may be parts of a longer text, which they would keep.
+	rec.key = Key{App: rec.user.name.app, User: rec.user.name.name, ID: strings.Clone(rec.key.ID)}
 	if rec.order == 0 {
 		rec.order = m.order.Add(1)
 	}
@@ -168,8 +186,8 @@ func (m *Memory) appOf(name string) *shared {
 func (m *Memory) userOf(app, name string) *user {
 	u := m.users[owner{app, name}]
 	if u == nil {
-		u = &user{}
-		m.users[owner{app, name}] = u
+		u = &user{name: owner{strings.Clone(app), strings.Clone(name)}}
+		m.users[u.name] = u
 	}
 	return u
 }
@@ -192,6 +210,9 @@ func (m *Memory) Get(_ context.Context, key Key, read Read) (*Session, error) {
 	}
 	rec.mu.Lock()
 	defer rec.mu.Unlock()
+	if !read.NoEvents || read.Initial {
+		m.use(rec)
+	}
 	return rec.snapshot(read), nil
 }
 
@@ -233,7 +254,7 @@ func (m *Memory) List(_ context.Context, app, name string, page Page) ([]*Sessio
 func (r *record) matches(f *Filter) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return f.Matches(MetadataOf(r.state), &Session{Key: r.key, Origin: r.origin, Updated: r.updated})
+	return f.Matches(MetadataOf(r.own()), &Session{Key: r.key, Origin: r.origin, Updated: r.updated})
 }
 
 // find returns the index of the session with that order among the user's.
@@ -306,6 +327,7 @@ func (m *Memory) Patch(_ context.Context, key Key, entry *Entry) error {
 	if rec.gone {
 		return ErrNotFound
 	}
+	m.use(rec)
 	rec.append([]*Entry{entry}, rec.apply, wallClock())
 	return nil
 }
@@ -314,8 +336,11 @@ func (m *Memory) Patch(_ context.Context, key Key, entry *Entry) error {
 func (r *record) append(entries []*Entry, apply func(State), now time.Time) {
 	for _, e := range entries {
 		e.Seq = int64(len(r.entries)) + 1
-		r.entries = append(r.entries, e)
+		// The entry of the caller has its event for as long as the caller has it.
+		kept := &Entry{Seq: e.Seq, JSON: e.JSON, damaged: e.damaged}
+		r.entries = append(r.entries, kept)
 		ev, err := e.Decode()
+		kept.decoded.Store(ev)
 		if err != nil {
 			continue
 		}
@@ -332,6 +357,7 @@ func (r *record) append(entries []*Entry, apply func(State), now time.Time) {
 }
 
 func (r *record) applyOwn(delta State) {
+	r.unpack()
 	if r.lent {
 		r.state, r.lent = maps.Clone(r.state), false
 	}
@@ -350,8 +376,9 @@ func (r *record) merged() State {
 	if r.state != nil && r.user.state.empty() && r.app.empty() { // the common case
 		return r.lend()
 	}
-	all := make(State, len(r.state))
-	maps.Copy(all, r.state)
+	own := r.own()
+	all := make(State, len(own))
+	maps.Copy(all, own)
 	r.user.state.mergeInto(all)
 	r.app.mergeInto(all)
 	return all
@@ -391,6 +418,7 @@ func (r *record) snapshot(read Read) *Session {
 		s.Calls = r.calls
 	}
 	if read.Initial {
+		r.unpack()
 		s.Initial = r.initial
 	}
 	return s

@@ -22,6 +22,7 @@ func (m *Memory) Adopt(s NewSession, created, updated time.Time) error {
 	rec.initial = rec.lend()
 	rec.append(s.Log, rec.applyOwn, updated)
 	rec.updated = updated
+	m.use(rec)
 	return nil
 }
 
@@ -34,6 +35,7 @@ func (m *Memory) Follow(key Key, updated time.Time, entries []*Entry) error {
 		return err
 	}
 	defer rec.mu.Unlock()
+	m.use(rec)
 	rec.append(entries, rec.applyOwn, updated)
 	rec.updated = updated
 	if rec.runs != nil && rec.runs.running != nil {

@@ -192,6 +192,8 @@ func (m *Memory) take(rec *record, r *Run) {
 	r.Status, r.Epoch = Running, m.epoch.Add(1)
 	r.Attempt++
 	l.running, l.epoch, l.over = r, r.Epoch, false
+	rec.unpack()
+	m.use(rec)
 	m.setBusy(rec, true)
 }
 
@@ -360,6 +362,7 @@ func (m *Memory) End(_ context.Context, key Key, epoch int64, end End) (queued b
 		m.settle(rec, end.Settled)
 		m.used.Add(key, &end.Usage, now)
 	}
+	m.use(rec)
 	m.setBusy(rec, len(l.queue) > 0)
 	return len(l.queue) > 0, nil
 }

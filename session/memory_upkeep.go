@@ -96,6 +96,8 @@ func (m *Memory) Rebuild(_ context.Context, key Key) (bool, error) {
 	if rec.runs != nil && rec.runs.running != nil {
 		return false, ErrFenced
 	}
+	m.use(rec)
+	rec.unpack()
 	state := StateOf(rec.initial, rec.entries)
 	changed := !maps.EqualFunc(state, rec.state, func(a, b json.RawMessage) bool { return bytes.Equal(a, b) })
 	rec.state, rec.lent = state, false

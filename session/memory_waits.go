@@ -90,6 +90,7 @@ func (m *Memory) Expire(_ context.Context, key Key, seq int64, runs []string, fa
 		return ErrFenced
 	}
 	now := wallClock()
+	m.use(rec)
 	rec.append(entries, rec.apply, now)
 	for _, r := range rec.runs.all() {
 		if r.Status == Waiting && slices.Contains(runs, r.ID) {

@@ -101,6 +101,7 @@ environment. It can import what is in that directory, and packages.`,
 			if err == nil {
 				gctune.Tune(func(name string) string { value, _ := env.getenv(name); return value })
 				go gctune.Settle()
+				go gctune.Watch(ctx)
 				return srv.Serve(ctx, listener)
 			}
 			srv.Close(ctx)
