@@ -7,6 +7,7 @@ import (
 	"io"
 	"iter"
 	"log/slog"
+	"net"
 	"net/http"
 	"os"
 	"strings"
@@ -40,7 +41,11 @@ func newParley(w workload, where place) (subject, error) {
 		return subject{}, err
 	}
 	gctune.Tune(os.Getenv) // as the command does
-	return subject{serve: srv.Serve, gate: gate}, nil
+	serve := func(ctx context.Context, listener net.Listener) error {
+		go gctune.Watch(ctx)
+		return srv.Serve(ctx, listener)
+	}
+	return subject{serve: serve, gate: gate}, nil
 }
 
 func parleyServer(gate *gate, w workload, where place) (*parley.Server, error) {

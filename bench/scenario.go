@@ -84,6 +84,7 @@ type sizes struct {
 	read     int // turns of a session that is read
 
 	idle    int           // sessions that are held
+	rest    time.Duration // in which they are not used
 	streams int           // streams that are open at the same time
 	over    time.Duration // in which they are opened
 	waiting int           // calls in TypeScript that wait at the same time
@@ -95,13 +96,13 @@ var (
 	full = sizes{
 		conns: 16, clients: 64, rounds: 7, slices: 8,
 		grown: 5000, parallel: 4, window: 400, read: 500,
-		idle: 100_000, streams: 5000, over: 2 * time.Second, waiting: 1000,
+		idle: 100_000, rest: time.Minute, streams: 5000, over: 2 * time.Second, waiting: 1000,
 		lease: 2 * time.Second,
 	}
 	short = sizes{
 		conns: 16, clients: 64, rounds: 3, slices: 2,
 		grown: 1000, parallel: 4, window: 400, read: 500,
-		idle: 10_000, streams: 500, over: 200 * time.Millisecond, waiting: 1000,
+		idle: 10_000, rest: 40 * time.Second, streams: 500, over: 200 * time.Millisecond, waiting: 1000,
 		lease: time.Second,
 	}
 )
@@ -111,7 +112,8 @@ const (
 	limitRun        = 3.0  // times the bare server's CPU
 	limitPieces     = 4.0  // times the bare server's CPU
 	limitGrowth     = 1.3  // times the CPU of an early turn
-	limitIdle       = 1536 // bytes per session
+	limitIdle       = 600  // bytes per session
+	limitTurn       = 3072 // bytes per turn
 	limitStream     = 40 << 10
 	limitFirstEvent = 3.0  // times the bare server's 99th percentile
 	limitTypeScript = 8.0  // times the bare server's CPU
@@ -119,7 +121,10 @@ const (
 	limitStartAgain = 200  // ms
 	limitNode       = 300  // ms, besides the start of Node.js
 	limitResident   = 80   // MB
-	limitWait       = 1000 // ms
+
+	limitIdleResident = 120 // MB, with 100,000 idle sessions
+
+	limitWait = 1000 // ms
 
 	// With databases.
 	floorStored       = 0.5 // times the same statements without Parley

@@ -123,9 +123,9 @@ func (s subject) listen(ctx context.Context, stdin io.Reader, stdout io.Writer) 
 // usage is what a server has used.
 type usage struct {
 	CPU float64 // seconds, user and system
+	RSS int64   // bytes that the process has in memory
 
 	// The rest is told only when settled.
-	RSS   int64 // bytes that the process has in memory
 	Live  int64 // bytes of live objects
 	InUse int64 // bytes of heap and stacks
 }
@@ -157,15 +157,15 @@ func (s subject) measure(settled bool) (u usage, err error) {
 	if settled {
 		collect()
 		debug.FreeOSMemory()
-		if u.RSS, err = residentBytes(); err != nil {
-			return u, err
-		}
 		var m runtime.MemStats
 		runtime.ReadMemStats(&m)
 		u.Live, u.InUse = int64(m.HeapAlloc), int64(m.HeapInuse+m.StackInuse)
 		if err := writeProfile("heap", s.heap); err != nil {
 			return u, err
 		}
+	}
+	if u.RSS, err = residentBytes(); err != nil {
+		return u, err
 	}
 	u.CPU, err = cpuSeconds()
 	return u, err
