@@ -39,18 +39,19 @@ const maxToken = 32 << 10
 
 // Peer is this server among those that share the store.
 type Peer struct {
-	address string
-	key     []byte
-	name    string
-	number  atomic.Int64 // of the last request
-	client  *http.Client
+	self   string // the address with the key
+	key    []byte
+	name   string
+	number atomic.Int64 // of the last request
+	client *http.Client
 }
 
 // New returns a peer that the others reach at an address, which is a result of
 // Address.
 func New(address string) *Peer {
-	p := &Peer{address: address, key: make([]byte, 32), name: rand.Text()}
+	p := &Peer{key: make([]byte, 32), name: rand.Text()}
 	_, _ = rand.Read(p.key) // it never fails
+	p.self = address + "#" + encode(p.key)
 	p.client = &http.Client{
 		// No proxy: the address is one of the servers' own network.
 		Transport: &http.Transport{
@@ -66,7 +67,7 @@ func New(address string) *Peer {
 }
 
 // Self returns the address with the key, for session.Options.
-func (p *Peer) Self() string { return p.address + "#" + encode(p.key) }
+func (p *Peer) Self() string { return p.self }
 
 // Close closes idle connections. p may be nil.
 func (p *Peer) Close() {

@@ -345,6 +345,90 @@ func TestUnreachable(t *testing.T) {
 	}
 }
 
+// muted is an answer of which nothing more arrives from some time on.
+type muted struct {
+	http.ResponseWriter
+	on *atomic.Bool
+}
+
+func (m muted) Unwrap() http.ResponseWriter { return m.ResponseWriter }
+
+func (m muted) Write(b []byte) (int, error) {
+	if m.on.Load() {
+		return len(b), nil
+	}
+	return m.ResponseWriter.Write(b)
+}
+
+// Stored events come from the log also if the other server hangs in the middle of a
+// text.
+func TestHangs(t *testing.T) {
+	t.Parallel()
+	c, says := newCluster(t), newTalker()
+	a, b := c.open("a", says.model()), c.open("b", says.model())
+	var hang atomic.Bool
+	var serve http.HandlerFunc = func(w http.ResponseWriter, r *http.Request) {
+		a.peer.Serve(muted{w, &hang}, r, a.Engine)
+		<-r.Context().Done()
+	}
+	a.handler.Store(&serve)
+	r := a.start()
+	there := b.follow(r)
+	says.words <- "x"
+	next(t, there)
+	hang.Store(true)
+	says.words <- "y"
+	close(says.words)
+	if items, row := rest(t, there); len(items) != 1 || row.Status != session.Completed {
+		t.Errorf("got %q, %s", items, row.Status)
+	}
+}
+
+// A server that does not read what it has asked for does not hold up the run, and gets
+// what it has missed when it reads.
+func TestSlowServer(t *testing.T) {
+	t.Parallel()
+	c, says := newCluster(t), newTalker()
+	a, b := c.open("a", says.model()), c.open("b", says.model())
+	r := a.start()
+	row, err := b.Run(t.Context(), key, r.ID())
+	if err != nil {
+		t.Fatal(err)
+	}
+	feed, err := b.peer.Follow(t.Context(), row.Worker, run.FeedRequest{Key: key, Run: r.ID(), Epoch: row.Epoch})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer feed.Close()
+	const words = 100
+	word := strings.Repeat("x", 200<<10) // more than what is on its way fits into the buffers of the system
+	for range words {
+		says.words <- word
+	}
+	pieces, size := 0, 0
+	for size < words*len(word) {
+		item, err := feed.Next()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if item.Start != size {
+			t.Fatalf("a piece begins at %d, want %d", item.Start, size)
+		}
+		pieces, size = pieces+1, size+len(text(item.Piece))
+	}
+	t.Logf("%d words came in %d pieces", words, pieces)
+	close(says.words)
+	var item run.RemoteItem
+	for err == nil {
+		if item, err = feed.Next(); err == nil && item.Seq == 0 {
+			t.Errorf("after the text: %+v", item)
+		}
+	}
+	if !errors.Is(err, io.EOF) {
+		t.Errorf("at the end: %v", err)
+	}
+}
+
 // What answers at the address has to prove that it has the key, and does not learn it.
 func TestUnprovenAnswer(t *testing.T) {
 	t.Parallel()
