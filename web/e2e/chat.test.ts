@@ -242,6 +242,29 @@ test('a session is forked from an event', async () => {
   await expect.poll(() => page.getByText('Paris').count()).toBe(0);
 });
 
+test('panes are as large as one likes, and stay so', async () => {
+  const page = await open(await session('city', 'chat', fresh('s'), 'What is the weather in Oslo?'));
+  const details = page.getByLabel('Details').first();
+  const width = async () => (await details.boundingBox())!.width;
+  const handle = page.getByRole('separator', { name: 'Width of the details' });
+  await handle.waitFor();
+  expect(await width()).toBe(480);
+  const box = (await handle.boundingBox())!;
+  await page.mouse.move(box.x + 4, 400);
+  await page.mouse.down();
+  await page.mouse.move(box.x - 116, 400);
+  await page.mouse.up();
+  await expect.poll(width).toBe(599);
+  await handle.focus();
+  await page.keyboard.press('ArrowRight');
+  await expect.poll(width).toBe(575);
+  await page.reload();
+  await handle.waitFor();
+  await expect.poll(width).toBe(575);
+  await handle.dblclick();
+  await expect.poll(width).toBe(480);
+});
+
 test('an event is chosen with a finger', async () => {
   const page = await open(await session('city', 'chat', fresh('s'), 'What is the weather in Oslo?'), { width: 390, height: 780 });
   await page.getByRole('tab', { name: 'Event' }).click();
@@ -271,6 +294,9 @@ test('the state is changed, and the change is an event', async () => {
   const page = await open(await session('city', 'chat', id, 'What is the weather in Oslo?'));
   const state = page.getByRole('region', { name: 'State' });
   await state.getByText('unit').click();
+  await page.getByLabel('value of unit').fill('{"scale": kelvin}');
+  await page.getByRole('button', { name: 'Save', exact: true }).click();
+  await page.getByText('This is not valid JSON').waitFor();
   await page.getByLabel('value of unit').fill('"kelvin"');
   await page.getByRole('button', { name: 'Save', exact: true }).click();
   await page.getByText('unit = "kelvin"').waitFor();

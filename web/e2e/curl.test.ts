@@ -74,7 +74,7 @@ test('whatever asks the server for something can be copied', async () => {
 
   // A blank session, a run that can be stopped, one that has failed.
   await page.goto(base + '/ui' + (await session('teller', user, 'blank')).slice(3));
-  await page.getByText('A blank page').waitFor();
+  await page.getByText('Start the conversation').waitFor();
   note(await commands(page, all));
   const gate = fresh('gate');
   await page.getByLabel('Message').fill(`tell me, gate ${gate}`);

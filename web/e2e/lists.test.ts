@@ -224,6 +224,10 @@ test('runs are shown as they are, and cancelled', async () => {
 
 test('the API page tries requests, and copies them', async () => {
   const page = await open('/ui/api');
+  // Sentences are there to their end.
+  await page.getByLabel('Search operations').fill('Create a session');
+  await page.getByRole('button', { name: /^Create a session POST/ }).first().click();
+  await page.getByText('A session is not deleted while it has a run.').waitFor();
   await page.getByLabel('Search operations').fill('app-info');
   await page.getByRole('button', { name: /app-info/ }).click();
   await page.getByRole('textbox', { name: 'app', exact: true }).fill('city');

@@ -64,7 +64,7 @@ const shots: Shot[] = [
     },
   },
   { name: 'workbench-relay', path: () => talk, ready: (p) => p.getByText('I approve.').last().waitFor() },
-  { name: 'workbench-new', path: () => `/ui${sessionPath('city', user, 'plan-1')}`, ready: (p) => p.getByText('A blank page').waitFor() },
+  { name: 'workbench-new', path: () => `/ui${sessionPath('city', user, 'plan-1')}`, ready: (p) => p.getByText('Start the conversation').waitFor() },
   { name: 'workbench-failed', path: () => `/ui${sessionPath('weather', user, 'refused')}`, ready: (p) => p.getByText('SAFETY').first().waitFor() },
   { name: 'workbench-login', path: () => pending, ready: (p) => p.getByRole('button', { name: 'Log in', exact: true }).waitFor() },
   { name: 'waiting', path: () => `/ui/apps/calendar/users/${user}/waiting`, ready: (p) => p.getByRole('button', { name: 'Log in', exact: true }).waitFor() },
@@ -103,11 +103,12 @@ test('the theme is that of the machine until the user chooses', async () => {
 });
 
 describe('on a phone', () => {
-  test.each(shots.filter((s) => ['apps', 'app-connect', 'sessions', 'workbench-relay', 'waiting', 'runs', 'api', 'artifacts', 'artifact-picture', 'signin-key'].includes(s.name)))('$name', async ({ name, path, ready }) => {
+  test.each(shots.filter((s) => ['apps', 'app', 'app-connect', 'sessions', 'workbench-relay', 'waiting', 'runs', 'api', 'artifacts', 'artifact-picture', 'signin-key'].includes(s.name)))('$name', async ({ name, path, ready }) => {
     const page = await open(path(), { width: 390, height: 844 });
     await ready(page);
     await picture(page, `${name}-phone`);
     const wide = await page.evaluate(() => document.documentElement.scrollWidth > window.innerWidth);
     expect(wide, 'scrolls sideways').toBe(false);
+    await accessible(page, ['wcag2a', 'wcag2aa']);
   });
 });

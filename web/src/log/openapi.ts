@@ -50,9 +50,9 @@ export function operationsOf(doc: JsonObject): Operation[] {
         summary: text(op['summary']) || path,
         description: text(op['description']),
         tag: text(list(op['tags'])[0]) || 'other',
-        parameters: [...shared, ...list(op['parameters'])].map((p) => resolve(doc, p)).map((p) => ({ name: text(p['name']), in: text(p['in']), description: text(p['description']).split('\n')[0]! })),
+        parameters: [...shared, ...list(op['parameters'])].map((p) => resolve(doc, p)).map((p) => ({ name: text(p['name']), in: text(p['in']), description: text(p['description']) })),
         ...(bodyType ? { bodyType, body: object(content[bodyType]) } : {}),
-        responses: Object.entries(object(op['responses'])).map(([status, r]) => ({ status, description: text(resolve(doc, r)['description']).split('\n')[0]! })),
+        responses: Object.entries(object(op['responses'])).map(([status, r]) => ({ status, description: text(resolve(doc, r)['description']) })),
       });
     }
   }

@@ -117,7 +117,7 @@ function OperationView({ operation, doc, back }: { operation: Operation; doc: Js
         <h3 className="label">try it, on this server</h3>
         <div className="grid gap-3 sm:grid-cols-2">
           {operation.parameters.filter((p) => p.in !== 'header').map((p) => (
-            <Field key={p.name} label={p.in === 'path' ? p.name : `${p.name} (optional)`} note={p.description}><input {...field(p.name)} /></Field>
+            <Field key={p.name} label={p.in === 'path' ? p.name : `${p.name} (optional)`} note={<Small text={p.description} />}><input {...field(p.name)} /></Field>
           ))}
         </div>
         {operation.bodyType && (
@@ -142,13 +142,16 @@ function OperationView({ operation, doc, back }: { operation: Operation; doc: Js
         <h3 className="label mb-1">answers</h3>
         <dl className="grid grid-cols-[44px_1fr] gap-y-1">
           {operation.responses.map((r) => (
-            <div key={r.status} className="contents"><dt className="font-mono text-xs">{r.status}</dt><dd className="text-soft">{r.description}</dd></div>
+            <div key={r.status} className="contents"><dt className="font-mono text-xs">{r.status}</dt><dd className="min-w-0 text-soft"><Small text={r.description} /></dd></div>
           ))}
         </dl>
       </section>
     </article>
   );
 }
+
+/** A sentence or two of the document, which may have code in them. */
+const Small = ({ text }: { text: string }) => (text ? <div className="small"><Markdown text={text} /></div> : null);
 
 function Answer({ text }: { text: string }) {
   try {

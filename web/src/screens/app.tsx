@@ -38,7 +38,7 @@ export default function AppScreen({ app }: { app: string }) {
       {info.error && !summary?.error && <Problem error={info.error} what={`${app} cannot be shown`} retry={() => void info.refetch()} />}
       {info.data && (
         <>
-          <figure className="mb-6 overflow-x-auto rounded-lg border border-line bg-sheet p-5">
+          <figure tabIndex={0} aria-label={`The agents of ${app}`} className="mb-6 overflow-x-auto rounded-lg border border-line bg-sheet p-5">
             {flowOf(info.data, info.data.rootAgentName) ?? <Drawing graph={graphOf(info.data)} app={app} />}
           </figure>
           <Connect app={app} />

@@ -19,7 +19,7 @@ export default function SignInScreen({ about, retry }: { about: State; retry: ()
           {about.ended && 'Your sign-in has ended. '}
           {about.signIn === 'none'
             ? 'The server does not know. What is in front of it has to say so: sign in there, and try again.'
-            : about.ended ? 'Sign in again, and continue where you were.' : 'This server wants to know who uses it.'}
+            : about.ended ? 'Sign in again, and continue where you were.' : 'Sign in to use this server.'}
         </p>
         {about.signIn === 'none' && <Button tone="primary" icon="retry" onClick={retry}>Try again</Button>}
         {about.issuer && (

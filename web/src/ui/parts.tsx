@@ -70,7 +70,7 @@ export function Action({ call, ...button }: ButtonProps & { call: Asks }) {
 export function Shown({ call, label = 'This page' }: { call: Asks; label?: string }) {
   const place = useRef<HTMLSpanElement>(null);
   useRequest(label, call, place);
-  return <span ref={place} />;
+  return <span ref={place} className="absolute" />;
 }
 
 export async function copy(text: string, said = 'Copied.') {
@@ -113,12 +113,22 @@ export function Author({ name }: { name: string }) {
   return <span className="font-mono text-2xs font-semibold" style={{ color: authorColour(name) }}>{name}</span>;
 }
 
-/** Colours that are apart from one another, and dark or light enough for text. */
+/** Which agent has which of the colours. */
+const taken = new Map<string, number>();
+const hues = 12;
+
+/** Colours that are apart from one another, and dark or light enough for text. An agent has the same one on every screen. */
 export function authorColour(name: string): string {
   if (name === 'user') return 'var(--soft)';
-  let hash = 0x811c9dc5;
-  for (const c of name) hash = Math.imul(hash ^ c.charCodeAt(0), 0x01000193) >>> 0;
-  const hue = (hash ^ (hash >>> 15)) % 360;
+  if (!taken.has(name)) {
+    let hash = 0x811c9dc5;
+    for (const c of name) hash = Math.imul(hash ^ c.charCodeAt(0), 0x01000193) >>> 0;
+    let slot = (hash ^ (hash >>> 15)) % hues;
+    // Steps of five visit all twelve, and neighbours differ.
+    for (let i = 0; i < hues && [...taken.values()].includes(slot); i++) slot = (slot + 5) % hues;
+    taken.set(name, slot);
+  }
+  const hue = taken.get(name)! * (360 / hues) + 15;
   return `light-dark(oklch(44% 0.11 ${hue}), oklch(80% 0.1 ${hue}))`;
 }
 
@@ -166,7 +176,7 @@ export function Field({ label, children, note }: { label: string; children: Reac
         <span className="label mb-0.5 block">{label}</span>
         {children}
       </label>
-      {note && <p className="mt-0.5 text-xs text-faint">{note}</p>}
+      {note && <div className="mt-0.5 text-xs text-faint">{note}</div>}
     </div>
   );
 }

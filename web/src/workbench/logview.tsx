@@ -83,7 +83,7 @@ function Welcome({ model }: LogProps) {
   return (
     <div className="flex min-h-0 flex-1 items-center justify-center overflow-y-auto p-6">
       <div className="w-full max-w-[520px]">
-        <Empty title="A blank page" action={<>{opener('Say hello', 'Hello')}{opener('Ask what it can do', 'What can you do?')}</>}>
+        <Empty title="Start the conversation" action={<>{opener('Say hello', 'Hello')}{opener('Ask what it can do', 'What can you do?')}</>}>
           Write the first message below. Every event of the answer appears here, with its number in the log.
         </Empty>
       </div>

@@ -94,7 +94,7 @@ function LoginForm(props: Props) {
           <Action tone="primary" icon="logins" call={() => props.call(answerTo(props.pending.call, loginAnswer(asked.config, `${redirect}?code=…&state=…`, redirect)) as Part)} onClick={() => void login()} disabled={busy || phase === 'open'}>
             {busy ? 'Going on…' : phase === 'open' ? 'Waiting for the provider…' : 'Log in'}
           </Action>
-          {phase === 'open' && <Button onClick={() => (gone.current.abort(), (gone.current = new AbortController()), setPhase('closed'))}>Give up</Button>}
+          {phase === 'open' && <Button onClick={() => (gone.current.abort(), (gone.current = new AbortController()), setPhase('closed'))}>Cancel</Button>}
           {phase === 'closed' && <span className="text-soft">The window was closed before the login was complete.</span>}
         </div>
       ) : (

@@ -60,6 +60,11 @@ function Editor({ id, name, value, patch, close }: { id: Key; name?: string; val
   const delta = (): JsonObject => ({ [key]: parse(text) });
   const save = async () => {
     if (!key.trim()) return setProblem('The key needs a name.');
+    try {
+      parse(text);
+    } catch (error) {
+      return setProblem((error as Error).message);
+    }
     if (await patch(delta())) close();
     else setProblem('The server has refused the change.');
   };
@@ -78,11 +83,12 @@ function Editor({ id, name, value, patch, close }: { id: Key; name?: string; val
   );
 }
 
-/** What was typed: JSON if it is, else text. */
+/** What was typed: JSON if it is, else text. It throws for what was probably meant as JSON. */
 export function parse(text: string): Json {
   try {
     return JSON.parse(text) as Json;
-  } catch {
+  } catch (error) {
+    if (/^\s*["[{]/.test(text)) throw new Error(`This is not valid JSON: ${(error as Error).message}. To keep it as text, write it in quotes.`);
     return text;
   }
 }

@@ -79,7 +79,7 @@ export function TimelineView({ events, spans, runs, active, run: id, select, cho
                 onClick={() => bar.event && select(bar.event)}
                 title={`${bar.kind} ${bar.label}, ${seconds(to - bar.start)}`}
                 data-bar={bar.kind}
-                className="grid h-6 w-full grid-cols-[132px_minmax(0,1fr)_62px] items-center px-4 text-left enabled:hover:bg-sunk"
+                className="grid h-6 w-full grid-cols-[minmax(132px,32%)_minmax(0,1fr)_62px] items-center px-4 text-left enabled:hover:bg-sunk"
               >
                 <span className="truncate font-mono text-2xs" style={{ paddingLeft: bar.depth * 10, ...(bar.kind === 'agent' ? { color: authorColour(bar.label), fontWeight: 600 } : {}) }}>{bar.label}</span>
                 <span className="relative h-full" aria-hidden="true">

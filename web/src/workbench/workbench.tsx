@@ -1,4 +1,4 @@
-import { useCallback, useEffect, useMemo, useState, useSyncExternalStore } from 'react';
+import { useCallback, useEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react';
 
 import { calls } from '../api/calls';
 import { ParleyError } from '../api/client';
@@ -14,6 +14,7 @@ import { NewSession } from '../screens/newsession';
 import { focusComposer, typing } from '../shortcuts';
 import { CurlMenu, Menu, type Item } from '../ui/menu';
 import { Action, Button, Empty, Loading, Problem, Status, copy } from '../ui/parts';
+import { Handle, useSize } from '../ui/split';
 import { say } from '../ui/toast';
 import { Composer } from './composer';
 import { Inspector } from './inspector';
@@ -64,6 +65,10 @@ function Ready({ model, snapshot }: { model: SessionModel; snapshot: Snapshot })
   const runId = query.get('run') ?? events[selected]?.invocationId ?? active?.id ?? runs[0]?.id;
 
   const flows = useFlows(key.app, snapshot, runId);
+  const details = useRef<HTMLElement>(null);
+  const width = useSize('details', { initial: window.innerWidth >= 1280 ? 480 : 400, min: 300, max: 1200 });
+  const heights = { workflow: useSize('workflow', { initial: 64, min: 12, max: 85 }), run: useSize('run', { initial: 46, min: 12, max: 85 }) };
+  const height = heights[flows.length > 0 ? 'workflow' : 'run'];
 
   const select = useCallback((event: Event | undefined, show?: Pane) => {
     setQuery({ event: event?.id, run: undefined });
@@ -170,13 +175,28 @@ function Ready({ model, snapshot }: { model: SessionModel; snapshot: Snapshot })
           />
           <Composer model={model} snapshot={snapshot} empty={events.length === 0} />
         </section>
-        <aside aria-label="Details" className={`min-h-0 min-w-0 flex-col border-l bg-sheet lg:flex lg:w-[400px] xl:w-[480px] ${pane === 'chat' ? 'hidden' : 'flex w-full'}`}>
-          <div className={`min-h-0 flex-col lg:flex ${flows.length > 0 ? 'lg:max-h-[64%]' : 'lg:max-h-[46%]'} lg:shrink-0 lg:border-b ${pane === 'run' ? 'flex flex-1' : 'hidden'}`}>{side.run}</div>
+        <aside
+          aria-label="Details"
+          ref={details}
+          style={{ '--width': `${width.size}px`, '--height': `${height.size}%` } as React.CSSProperties}
+          className={`relative min-h-0 min-w-0 flex-col border-l bg-sheet lg:flex lg:w-(--width) lg:max-w-[70%] lg:shrink-0 ${pane === 'chat' ? 'hidden' : 'flex w-full'}`}
+        >
+          <Handle label="Width of the details" orientation="vertical" of={width} at={(e) => details.current!.getBoundingClientRect().right - e.clientX} step={-24} className="max-lg:hidden" />
+          <div className={`relative min-h-0 flex-col lg:flex lg:max-h-(--height) lg:shrink-0 lg:border-b ${pane === 'run' ? 'flex flex-1' : 'hidden'}`}>
+            {side.run}
+            <Handle label="Height of the run" orientation="horizontal" of={height} at={(e) => heightAt(details.current!, e.clientY)} step={4} className="max-lg:hidden" />
+          </div>
           <SideTabs pane={pane} selected={selected >= 0} event={side.event} state={side.state} selectionKey={selectedId} />
         </aside>
       </div>
     </div>
   );
+}
+
+/** The place of a pointer within the details, in percent of their height. */
+function heightAt(details: HTMLElement, y: number): number {
+  const { top, height } = details.getBoundingClientRect();
+  return ((y - top) / height) * 100;
 }
 
 /** Whether an event has an id, or had it before the server gave it one. */
