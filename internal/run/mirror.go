@@ -47,8 +47,8 @@ type mirror struct {
 // linkBackoff is the pause between attempts to reach the other server.
 var linkBackoff = retry.Backoff{Wait: 250 * time.Millisecond, Max: 10 * time.Second}
 
-// maxSilence is how long a mirror takes what the other server sends without a look at
-// the log: that server may have lost the run, and not know it.
+// maxSilence is how long a mirror does not look at the log while the other server is
+// connected and the store reports no change: that server may have lost the run.
 const maxSilence = 4 * readAgain
 
 // mirror offers the mirror of its run to a reader, which has read the run's row.
@@ -142,6 +142,11 @@ type signal struct {
 }
 
 // run copies the feed until the run has ended or changes hands.
+//
+// A server that is connected announces an event after the pieces that precede it, so
+// the log is read then, and not when the store reports the change, which may be earlier.
+// If the server does not announce a change within readAgain, the log is read all the
+// same.
 func (m *mirror) run(ctx context.Context) {
 	signals := make(chan signal)
 	linked := make(chan struct{})
@@ -155,24 +160,25 @@ func (m *mirror) run(ctx context.Context) {
 	}()
 	again := time.NewTimer(0)
 	defer again.Stop()
-	var last time.Time // when the log was read
-	changed := false   // since then, as the store says
+	changed := false // since the log was read
 	for {
 		var read, overdue bool
 		select {
 		case s := <-signals:
-			if read = m.take(s); !read && !changed && time.Since(last) < maxSilence {
-				again.Reset(readAgain)
-			}
+			read = m.take(s)
 		case <-m.woken:
-			// The pieces before an event may not have arrived yet: the other server
-			// announces the event after them, unless it hangs.
 			if read = !m.trusted; !read && !changed {
 				changed = true
 				again.Reset(readAgain)
 			}
 		case <-again.C:
-			read, overdue = true, true
+			if overdue = changed || !m.trusted; overdue {
+				read = true
+			} else if changed = m.isNew(ctx); changed {
+				again.Reset(readAgain)
+			} else {
+				again.Reset(maxSilence)
+			}
 		case <-ctx.Done():
 			return
 		}
@@ -186,8 +192,12 @@ func (m *mirror) run(ctx context.Context) {
 		if overdue && m.after.Load() != before {
 			m.trusted = false // until it sends something again
 		}
-		last, changed = time.Now(), false
-		again.Reset(readAgain)
+		changed = false
+		if m.trusted {
+			again.Reset(maxSilence)
+		} else {
+			again.Reset(readAgain)
+		}
 	}
 }
 
@@ -209,6 +219,16 @@ func (m *mirror) take(s signal) (read bool) {
 		_ = m.feed.Copy(s.item.EventID, s.item.Start, s.item.Piece)
 	}
 	return false
+}
+
+// isNew reports whether read would find anything.
+func (m *mirror) isNew(ctx context.Context) bool {
+	row, err := m.engine.cfg.Store.Run(ctx, m.key, m.id)
+	if err != nil || row.Status != session.Running || row.Epoch != m.epoch || row.Worker != m.worker {
+		return true
+	}
+	entries, err := m.engine.entries(ctx, row, m.after.Load())
+	return err != nil || len(entries) > 0
 }
 
 // read adds the new events of the log to the feed. It returns false when the mirror
