@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 
+import { accessible } from './axe';
 import { call, clipboard, copyAction, fragile, fresh, open, picture, pull, session, sessionPath, useBrowser } from './kit';
 
 useBrowser();
@@ -274,6 +275,33 @@ test('an event is chosen with a finger', async () => {
   await page.locator('[data-call=get_weather]').click();
   await page.getByLabel('Details').getByText('"functionCall"').waitFor();
   await picture(page, 'event-phone');
+});
+
+test('answers have code, tasks and pictures', async () => {
+  const id = fresh('s');
+  const answer = 'This is how:\n\n```ts\n// Twice --> enough.\nexport const twice = (text: string) => `${text} ${text}`;\n```\n\n- [x] write it\n- [ ] test it\n\n| a | b |\n|---|---|\n| 1 | 2 |';
+  const pixel = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+  const lines = [
+    { parley: 1, state: {} },
+    { id: 'a', invocationId: 'e-9', author: 'user', timestamp: 1794729660, content: { role: 'user', parts: [{ text: 'how?' }] } },
+    { id: 'b', invocationId: 'e-9', author: 'teller', timestamp: 1794729662, content: { role: 'model', parts: [{ text: answer }, { inlineData: { mimeType: 'image/png', data: pixel, displayName: 'dot.png' } }] } },
+  ];
+  await call('POST', `${sessionPath('teller', 'chat', id)}/import`, lines.map((l) => JSON.stringify(l)).join('\n'));
+  const page = await open(`/ui${sessionPath('teller', 'chat', id)}`);
+  const code = page.locator('[data-code=ts]');
+  await expect.poll(() => code.locator('.hl-keyword').allTextContents()).toEqual(['export', 'const']);
+  await code.getByRole('button', { name: 'Copy the code' }).click();
+  await expect.poll(() => clipboard(page)).toBe('// Twice --> enough.\nexport const twice = (text: string) => `${text} ${text}`;');
+  await page.getByText('done: write it').waitFor();
+  await accessible(page, ['wcag2a', 'wcag2aa']);
+  await picture(page, 'rich-light');
+  await page.evaluate(() => (document.documentElement.dataset['theme'] = 'dark'));
+  await picture(page, 'rich-dark');
+  await accessible(page, ['color-contrast']);
+  await page.getByRole('button', { name: 'dot.png' }).click();
+  await page.getByRole('dialog', { name: 'dot.png' }).getByRole('img', { name: 'dot.png' }).waitFor();
+  await page.keyboard.press('Escape');
+  await page.getByRole('dialog').waitFor({ state: 'detached' });
 });
 
 test('files are sent and shown', async () => {

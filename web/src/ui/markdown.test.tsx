@@ -1,6 +1,7 @@
 import { renderToStaticMarkup } from 'react-dom/server';
 import { expect, test } from 'vitest';
 
+import { tokensOf } from './highlight';
 import { Markdown } from './markdown';
 
 const html = (text: string) => renderToStaticMarkup(<Markdown text={text} />);
@@ -8,6 +9,17 @@ const html = (text: string) => renderToStaticMarkup(<Markdown text={text} />);
 test('tables, lists and code', () => {
   expect(html('| a |\n|---|\n| b |')).toContain('<td>b</td>');
   expect(html('`x`')).toContain('<code>x</code>');
+  const block = html('```ts\nconst a = \"<b>\";\n```');
+  expect(block).toContain('data-code="ts"');
+  expect(block).toContain('const a = &quot;&lt;b&gt;&quot;;</code>');
+  expect(html('- [x] done\n- [ ] open')).toMatch(/☑.*done.*☐.*open/s);
+});
+
+test('code is coloured, as far as its language is known', () => {
+  const [keyword, ...rest] = tokensOf('const a = "<b>";', 'ts')!;
+  expect(keyword).toMatchObject({ scope: 'keyword', children: ['const'] });
+  expect(JSON.stringify(rest)).toContain('<b>'); // as text, which React escapes
+  expect(tokensOf('x', 'klingon')).toBeUndefined();
 });
 
 test.each([

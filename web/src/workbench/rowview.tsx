@@ -9,11 +9,13 @@ import { isLocal, summary, textOf, type Row } from '../log/rows';
 import { seconds } from '../log/timeline';
 import { navigate, setQuery, to } from '../router';
 import { download } from '../screens/sessions';
+import { CodeBlock } from '../ui/code';
 import { Icon } from '../ui/icons';
 import { argsText, brief } from '../ui/json';
 import { Markdown } from '../ui/markdown';
-import { Action, Author, Button, CopyText, Status } from '../ui/parts';
+import { Action, Author, Button, Status } from '../ui/parts';
 import { SavedFile } from './files';
+import { Picture } from './picture';
 import { RequestCard } from './requests';
 import type { SessionModel, Snapshot } from './session';
 
@@ -41,7 +43,7 @@ export function RowView(props: LogProps & { row: Row }) {
     return (
       <Frame number="" author={row.author} tone="live" label={`${row.author} is writing`}>
         {row.thought && <Thought text={row.thought} />}
-        <div className="caret" data-live aria-live="off"><Markdown text={row.text} /></div>
+        <div className="caret" data-live aria-live="off"><Markdown text={row.text} live /></div>
       </Frame>
     );
   }
@@ -274,21 +276,13 @@ function PartView({ part, event, hide }: { part: Part; event: Event; hide: strin
   }
   if (part.inlineData) return <Blob {...part.inlineData} />;
   if (part.fileData) return <Note>file {part.fileData.displayName ?? part.fileData.fileUri} {part.fileData.mimeType}</Note>;
-  if (part.executableCode) return <Code {...part.executableCode} />;
+  if (part.executableCode) return <CodeBlock code={(part.executableCode.code ?? '').replace(/\n$/, '')} language={languageOf(part.executableCode.language)} />;
   if (part.codeExecutionResult) return <CodeResult {...part.codeExecutionResult} />;
   return <Note>{brief(part as Json, 120)}</Note>;
 }
 
-/** Code that a model wrote, and that is executed. */
-function Code({ code = '', language = '' }: { code?: string; language?: string }) {
-  const name = language === 'LANGUAGE_UNSPECIFIED' ? '' : language.toLowerCase();
-  return (
-    <figure className="my-1.5 overflow-hidden rounded-md border border-line" data-code={name}>
-      <figcaption className="flex h-7 items-center gap-2 border-b bg-sunk pr-0.5 pl-3"><span className="label flex-1">{name || 'code'}</span><CopyText text={code} label="Copy the code" /></figcaption>
-      <pre tabIndex={0} aria-label={`Code${name && ` in ${name}`}`} className="json max-h-80 overflow-auto bg-sheet px-3 py-2 whitespace-pre [overflow-wrap:normal]">{code.replace(/\n$/, '')}</pre>
-    </figure>
-  );
-}
+/** The language of code that a model wrote, as people write it. */
+const languageOf = (language = '') => (language === 'LANGUAGE_UNSPECIFIED' ? '' : language.toLowerCase());
 
 const outcomes: { [outcome: string]: string } = { OUTCOME_OK: 'output', OUTCOME_FAILED: 'failed', OUTCOME_DEADLINE_EXCEEDED: 'took too long' };
 
@@ -307,7 +301,7 @@ function Blob({ mimeType = '', data = '', displayName }: { mimeType?: string; da
   const plain = data.replaceAll('-', '+').replaceAll('_', '/');
   const address = `data:${mimeType};base64,${plain}`;
   const name = displayName || mimeType || 'file';
-  if (/^image\/(png|jpe?g|gif|webp|avif)$/.test(mimeType)) return <img src={address} alt={name} className="my-1 max-h-72 max-w-full rounded-md border border-line" />;
+  if (/^image\/(png|jpe?g|gif|webp|avif)$/.test(mimeType)) return <Picture address={address} name={name} />;
   if (mimeType.startsWith('audio/')) return <audio controls src={address} aria-label={name} className="my-1 h-9" />;
   if (mimeType.startsWith('video/')) return <video controls src={address} aria-label={name} className="my-1 max-h-72 rounded-md" />;
   const save = () => download(new globalThis.Blob([Uint8Array.from(atob(plain), (c) => c.charCodeAt(0))], { type: 'application/octet-stream' }), name);
