@@ -10,13 +10,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/parley-run/parley/internal/testkit"
-	"github.com/parley-run/parley/internal/testkit/badnet"
 	"github.com/parley-run/parley/internal/testkit/pgtest"
 )
 
@@ -86,8 +84,9 @@ type world struct {
 	seed     uint64
 	lease    time.Duration
 	db       string
-	server   *pgtest.Server // nil without Postgres
-	second   *pgtest.Server // nil with one database
+	server   *pgtest.Server   // nil without Postgres
+	second   *pgtest.Server   // nil with one database
+	fault    func(*rand.Rand) // of the database, beside a restart; nil for none
 	dir      string
 	ledger   string
 	replicas []*replica
@@ -135,12 +134,7 @@ func newWorld(t *testing.T, db string, server *pgtest.Server, n, clients int, ar
 			r.offset = time.Hour // its clock is wrong
 		}
 		if server != nil {
-			r.proxy = badnet.New(t, server.Addr(), w.random(fmt.Sprint("proxy", i)))
-			first, others, several := strings.Cut(db, ",")
-			r.db = r.proxy.Through(t, first)
-			if several {
-				r.db += "," + others
-			}
+			r.db = r.through(db)
 		}
 		w.replicas = append(w.replicas, r)
 	}

@@ -17,6 +17,15 @@ func (w *world) torment() {
 	random := w.random("nemesis")
 	var wg sync.WaitGroup
 	var database sync.Mutex
+	if w.fault != nil { // at least once
+		own := rand.New(rand.NewPCG(random.Uint64(), 0))
+		wg.Go(func() {
+			pace(own, *duration/10, *duration/2)
+			database.Lock()
+			defer database.Unlock()
+			w.fault(own)
+		})
+	}
 	for end := time.Now().Add(*duration); time.Now().Before(end); {
 		pace(random, 100*time.Millisecond, 900*time.Millisecond)
 		if w.server != nil && random.IntN(5) == 0 && database.TryLock() {
@@ -51,7 +60,7 @@ func pace(random *rand.Rand, from, to time.Duration) time.Duration {
 // hurt does something to one server.
 func (w *world) hurt(r *replica, random *rand.Rand) {
 	kinds := 10
-	if r.proxy == nil {
+	if r.network == nil {
 		kinds = 6 // there is no network
 	}
 	switch random.IntN(kinds) {
@@ -72,18 +81,18 @@ func (w *world) hurt(r *replica, random *rand.Rand) {
 		w.launch(r)
 	case 6:
 		w.did("%s: connections cut", r.name)
-		r.proxy.Cut()
+		r.network.cut()
 	case 7, 8:
 		w.did("%s: bad network", r.name)
-		r.proxy.Bad.Store(true)
+		r.network.bad(true)
 		d := pace(random, 100*time.Millisecond, w.lease)
-		r.proxy.Bad.Store(false)
-		w.did("%s: good network after %v, %d cuts", r.name, d, r.proxy.Cuts.Load())
+		r.network.bad(false)
+		w.did("%s: good network after %v, %d cuts", r.name, d, r.network.cuts())
 	case 9:
 		w.did("%s: no network", r.name)
-		r.proxy.Stalled.Store(true)
+		r.network.stall(true)
 		d := pace(random, w.lease/4, 2*w.lease)
-		r.proxy.Stalled.Store(false)
+		r.network.stall(false)
 		w.did("%s: network again after %v", r.name, d)
 	}
 }
@@ -103,6 +112,10 @@ func (w *world) launch(r *replica) {
 
 // hurtDatabase restarts the database, in one of the ways in which that happens.
 func (w *world) hurtDatabase(random *rand.Rand) {
+	if w.fault != nil && random.IntN(2) == 0 {
+		w.fault(random)
+		return
+	}
 	server, name := w.server, "Postgres"
 	if w.second != nil && random.IntN(2) == 0 {
 		server, name = w.second, "the second Postgres"

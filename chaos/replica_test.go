@@ -14,19 +14,17 @@ import (
 	"sync"
 	"syscall"
 	"time"
-
-	"github.com/parley-run/parley/internal/testkit/badnet"
 )
 
 // replica is a server, through all of its processes.
 type replica struct {
-	world  *world
-	name   string
-	binary string
-	db     string
-	args   []string
-	offset time.Duration
-	proxy  *badnet.Proxy // nil without Postgres
+	world   *world
+	name    string
+	binary  string
+	db      string
+	args    []string
+	offset  time.Duration
+	network network // none without Postgres
 
 	fault sync.Mutex // held while a fault is injected
 

@@ -52,6 +52,9 @@ func New(tb testing.TB, server string, random *rand.Rand) *Proxy {
 	return p
 }
 
+// Addr is the host and the port of the proxy.
+func (p *Proxy) Addr() string { return p.listener.Addr().String() }
+
 // Through is the URL of something on the server, by way of the proxy.
 func (p *Proxy) Through(tb testing.TB, address string) string {
 	tb.Helper()
@@ -59,7 +62,7 @@ func (p *Proxy) Through(tb testing.TB, address string) string {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	u.Host = p.listener.Addr().String()
+	u.Host = p.Addr()
 	return u.String()
 }
 
