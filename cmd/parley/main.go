@@ -19,10 +19,23 @@ func main() {
 		cache = filepath.Join(cache, "parley")
 	}
 	executable, _ := os.Executable() // without one, others can be deployed
-	os.Exit(cli.Main(context.Background(), &cli.Env{
+	in, out := int(os.Stdin.Fd()), int(os.Stdout.Fd())
+	env := &cli.Env{
 		Args: os.Args[1:], Environ: os.Environ(), Dir: dir, CacheDir: cache, Executable: executable,
 		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
-		StdinTerminal:  term.IsTerminal(int(os.Stdin.Fd())),
-		StdoutTerminal: term.IsTerminal(int(os.Stdout.Fd())),
-	}))
+		StdinTerminal: term.IsTerminal(in), StdoutTerminal: term.IsTerminal(out),
+	}
+	if env.StdoutTerminal {
+		env.Size = func() (int, int) {
+			columns, rows, _ := term.GetSize(out) // without one, lines are not broken
+			return columns, rows
+		}
+	}
+	if env.StdinTerminal && env.StdoutTerminal {
+		env.Raw = func() (func(), error) {
+			before, err := term.MakeRaw(in)
+			return func() { _ = term.Restore(in, before) }, err
+		}
+	}
+	os.Exit(cli.Main(context.Background(), env))
 }

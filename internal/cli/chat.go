@@ -8,8 +8,11 @@ import (
 	"fmt"
 	"io"
 	"net/url"
+	"os"
+	"regexp"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/parley-run/parley"
 	"github.com/parley-run/parley/agent"
@@ -25,6 +28,10 @@ type chat struct {
 	// interactive means that a person types: a failed turn is then shown, and does
 	// not end the chat.
 	interactive bool
+	// interrupts receives the user's Ctrl-C, which stops the answer.
+	interrupts <-chan os.Signal
+	quit       func()                  // ends the conversation, where it cannot be stopped otherwise
+	keep       func(text string) error // keeps a message for later conversations; nil for none
 	// waiting are the calls that wait for an answer from outside, in order.
 	waiting []*event.FunctionCall
 	// desk receives users who return from a login, and asked are the calls of this
@@ -41,10 +48,8 @@ func (c *chat) path() string {
 // all sends messages until there are no more.
 func (c *chat) all(ctx context.Context, message next) error {
 	for {
-		if c.interactive {
-			c.prompt()
-		}
-		text, err := message(ctx)
+		prompt := c.prompt()
+		text, err := message(ctx, prompt)
 		if errors.Is(err, io.EOF) {
 			if c.interactive {
 				c.screen.line("")
@@ -60,12 +65,14 @@ func (c *chat) all(ctx context.Context, message next) error {
 		switch text = strings.TrimSpace(text); strings.ToLower(text) {
 		case "":
 			continue
-		case "exit", "quit":
+		case "exit", "quit", "/exit", "/quit":
 			return nil
 		}
 		if !c.interactive {
-			c.prompt()
+			fmt.Fprint(c.screen.out, prompt)
 			c.screen.line(text)
+		} else if c.command(text) {
+			continue
 		}
 		err = c.say(ctx, text)
 		switch {
@@ -85,8 +92,17 @@ func (c *chat) say(ctx context.Context, text string) error {
 	if err != nil {
 		return err
 	}
+	if c.keep != nil && c.question() == nil && len(c.desk.pending) == 0 && !strings.HasPrefix(text, "/") {
+		_ = c.keep(text) // it is not worth an error
+	}
 	defer c.screen.finish()
 	c.asked = nil
+	run, err := c.server.Start(ctx, parley.Request{App: c.app, User: c.user, Session: c.session, Message: message, Stream: true})
+	if err != nil {
+		return err
+	}
+	stopped, done := c.stopOnInterrupt(ctx, run)
+	defer done()
 	var failed error // by the model, which is part of the conversation
 	given := message.FunctionResponses()
 	taken := func() { // before what is asked next, which may have the same id
@@ -95,7 +111,11 @@ func (c *chat) say(ctx context.Context, text string) error {
 		}
 		given = nil
 	}
-	for ev, err := range c.server.Stream(ctx, parley.Request{App: c.app, User: c.user, Session: c.session, Message: message, Stream: true}) {
+	for ev, err := range run.Events(ctx) {
+		if err != nil && stopped() {
+			c.screen.line("Stopped.")
+			return nil
+		}
 		if err != nil {
 			return err
 		}
@@ -110,14 +130,81 @@ func (c *chat) say(ctx context.Context, text string) error {
 	if err := c.logins(ctx); err != nil {
 		return err
 	}
-	for _, call := range c.waiting {
-		if questionIn(call) != nil {
-			continue // the question is asked below
-		}
-		c.screen.line(fmt.Sprintf("%s waits for an answer. To give one: /answer %s {\"status\": \"done\"}", call.Name, call.ID))
+	c.showWaiting()
+	if stopped() {
+		return nil
 	}
 	return failed
 }
+
+// showWaiting shows the calls that wait for an answer. Questions are asked at the
+// prompt.
+func (c *chat) showWaiting() {
+	for _, call := range c.waiting {
+		if questionIn(call) == nil {
+			c.screen.line(fmt.Sprintf("%s waits for an answer. To give one: /answer %s {\"status\": \"done\"}", call.Name, call.ID))
+		}
+	}
+}
+
+// stopOnInterrupt cancels a run when the user interrupts it, and ends the conversation
+// at the second time. stopped reports whether that has happened, and done ends the watch.
+func (c *chat) stopOnInterrupt(ctx context.Context, run *parley.Run) (stopped func() bool, done func()) {
+	var cancelled atomic.Bool
+	over := make(chan struct{})
+	select {
+	case <-c.interrupts: // meant for the answer before
+	default:
+	}
+	go func() {
+		for {
+			select {
+			case <-c.interrupts:
+			case <-over:
+				return
+			}
+			if cancelled.Swap(true) {
+				c.quit()
+				return
+			}
+			if err := run.Cancel(ctx); err != nil {
+				fmt.Fprintf(c.stderr, "error: %s\n", clean(err.Error()))
+			}
+		}
+	}()
+	return cancelled.Load, func() { close(over) }
+}
+
+const commandHelp = `/help                  show this
+/session               show the id of the session
+/answer <id> <json>    answer the call of a tool that waits
+/say <text>            speak to the agent while it waits for an answer
+exit, quit, Ctrl-D     end the conversation
+
+Ctrl-C stops an answer, and ends the conversation when there is none.`
+
+// command runs a command that is not for the agent, and reports whether the line is
+// one.
+func (c *chat) command(text string) bool {
+	name, _, _ := strings.Cut(text, " ")
+	switch name {
+	case "/answer", "/say":
+		return false
+	case "/help":
+		c.screen.line(commandHelp)
+		return true
+	case "/session":
+		c.screen.line(c.session)
+		return true
+	}
+	if !commandName.MatchString(name) {
+		return false
+	}
+	c.screen.line(name + " is not a command: /help lists them, and /say sends any text to the agent.")
+	return true
+}
+
+var commandName = regexp.MustCompile(`^/[a-z]+$`)
 
 // message converts a typed line to a message: an answer to a call, the URL with
 // which the user returned from a login, the answer to a question, or text.

@@ -40,6 +40,11 @@ type Env struct {
 	Executable string
 	// StdinTerminal and StdoutTerminal report whether these are terminals.
 	StdinTerminal, StdoutTerminal bool
+	// Raw puts the terminal of Stdin into raw mode, until restore is called. It is
+	// nil where lines cannot be edited.
+	Raw func() (restore func(), err error)
+	// Size returns the size of the terminal of Stdout, or 0; nil if it is unknown.
+	Size func() (columns, rows int)
 }
 
 // getenv returns the value of an environment variable, the last one if there are

@@ -70,15 +70,15 @@ func (c *chat) question() *question {
 	return nil
 }
 
-// prompt asks for a message or, while a question is open, for the answer.
-func (c *chat) prompt() {
+// prompt returns the prompt for a message or, while a question is open, shows the
+// question and returns the prompt for the answer.
+func (c *chat) prompt() string {
 	q := c.question()
 	if q == nil {
-		c.screen.prompt()
-		return
+		return "[" + event.User + "]: "
 	}
 	c.screen.line(q.text)
-	fmt.Fprint(c.screen.out, q.prompt)
+	return q.prompt
 }
 
 // reply converts a line: to the answer to the open question, or else to text. A

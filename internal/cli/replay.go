@@ -13,8 +13,8 @@ import (
 	"strings"
 )
 
-// next returns the next message, or io.EOF.
-type next func(context.Context) (string, error)
+// next returns the next message, or io.EOF. A person is shown a prompt.
+type next func(ctx context.Context, prompt string) (string, error)
 
 // replay is a recorded conversation: the initial state, and the user's messages.
 type replay struct {
@@ -49,7 +49,7 @@ func readReplay(file string) (*replay, error) {
 }
 
 // next returns the messages in order.
-func (r *replay) next(context.Context) (string, error) {
+func (r *replay) next(context.Context, string) (string, error) {
 	if len(r.Queries) == 0 {
 		return "", io.EOF
 	}
@@ -59,13 +59,9 @@ func (r *replay) next(context.Context) (string, error) {
 }
 
 // lines reads messages from in, one per line, and also accepts those of another
-// source. A read cannot be interrupted, so another goroutine does it; a read that
+// source. It shows prompts in out, unless that is nil, and ends when the user interrupts. A read cannot be interrupted, so another goroutine does it; a read that
 // is in progress when ctx ends is abandoned.
-func lines(ctx context.Context, in io.Reader, other <-chan string) next {
-	type line struct {
-		text string
-		err  error
-	}
+func lines(ctx context.Context, in io.Reader, out io.Writer, other <-chan string, interrupts <-chan os.Signal) next {
 	read := make(chan line)
 	go func() {
 		for buffered := bufio.NewReader(in); ; {
@@ -83,12 +79,17 @@ func lines(ctx context.Context, in io.Reader, other <-chan string) next {
 			}
 		}
 	}()
-	return func(ctx context.Context) (string, error) {
+	return func(ctx context.Context, prompt string) (string, error) {
+		if out != nil {
+			fmt.Fprint(out, prompt)
+		}
 		select {
 		case one := <-read:
 			return one.text, one.err
 		case text := <-other:
 			return text, nil
+		case <-interrupts:
+			return "", io.EOF
 		case <-ctx.Done():
 			return "", io.EOF // interrupted between two turns, so nothing is lost
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -13,12 +14,16 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/parley-run/parley"
+	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/ident"
+	"github.com/parley-run/parley/session"
 )
 
 // runOptions are the flags of run about the conversation.
 type runOptions struct {
 	user, session, replay, save, redirect string
+	resume                                bool
+	interrupts                            chan os.Signal // of tests; nil for those of the process
 }
 
 func newRun(env *Env) *cobra.Command {
@@ -26,12 +31,17 @@ func newRun(env *Env) *cobra.Command {
 		agents   agentFlags
 		opts     runOptions
 		networks []string
+		database string
 		level    = logLevels("warn")
 	)
 	cmd := &cobra.Command{
 		Use:   "run [agent_dir]",
 		Short: "Talk to an agent in the terminal",
 		Long: `Talk to an agent in the terminal, or from a file or a pipe, one message a line.
+
+In a terminal, lines can be edited, the arrow keys bring earlier ones back, Ctrl-C
+stops an answer, and /help lists commands. With --session_db_url the conversation is
+kept, and --resume or --session continues it.
 
 The conversation ends with exit, quit or the end of the input. A tool that is
 answered from outside shows the id of its call: /answer <id> <json> answers it.
@@ -41,6 +51,7 @@ A call that has to be approved is asked about, and so is what the agent wants to
 know: the next line is the answer, except that /say <text> speaks to the agent.`,
 		Example: `  parley run my_agent
   parley run my_agent --offline --replay questions.txt --save_session session.json
+  parley run my_agent --session_db_url sqlite:///chats.db --resume
   echo "What is the weather in Paris?" | parley run my_agent`,
 		GroupID: groupAgents,
 		Args:    cobra.MaximumNArgs(1),
@@ -52,7 +63,10 @@ know: the next line is the answer, except that /say <text> speaks to the agent.`
 			if err := agents.allow(&cfg, true); err != nil {
 				return err
 			}
-			cfg.Access.Mode = parley.AccessLocal
+			if opts.resume && database == "" {
+				return &usageError{"--resume needs --session_db_url, which says where conversations are kept"}
+			}
+			cfg.Access.Mode, cfg.Sessions.URL = parley.AccessLocal, database
 			cfg.Logins.AllowPrivate, cfg.Log = networks, env.logger(level.value, "text")
 			return converse(cmd.Context(), env, cfg, opts)
 		},
@@ -62,7 +76,9 @@ know: the next line is the answer, except that /say <text> speaks to the agent.`
 	cmd.Flags().Lookup("allow_processes").DefValue = "true"
 	section(cmd, "Conversation", func(flags *pflag.FlagSet) {
 		flags.StringVar(&opts.user, "user", "user", "`id` of the user")
-		flags.StringVar(&opts.session, "session", "", "`id` of the session (default a new one)")
+		flags.StringVar(&opts.session, "session", "", "`id` of the session, which is continued if it exists\n(default a new one)")
+		flags.BoolVar(&opts.resume, "resume", false, "continue the last session of the user")
+		flags.StringVar(&database, "session_db_url", "", "database that keeps the conversation: a `url` like\nsqlite:///path/to/file.db (default memory)")
 		flags.StringVar(&opts.replay, "replay", "", "`file` with the messages: one per line, or JSON such as\n{\"state\": {}, \"queries\": [\"Hello\"]}")
 		flags.StringVar(&opts.save, "save_session", "", "`file` for the session as JSON at the end")
 	})
@@ -76,12 +92,25 @@ know: the next line is the answer, except that /say <text> speaks to the agent.`
 	return cmd
 }
 
-// converse runs one conversation with the only application of cfg. As for servers,
-// the first signal ends it gracefully, and the second one immediately.
+// converse runs one conversation with the only application of cfg. A person who types
+// stops answers with Ctrl-C. Otherwise, as for servers, the first signal ends it
+// gracefully, and the second one immediately.
 func converse(ctx context.Context, env *Env, cfg parley.Config, opts runOptions) error {
-	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	interactive := env.StdinTerminal && opts.replay == ""
+	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if interactive {
+		signals = signals[1:]
+		if opts.interrupts == nil {
+			opts.interrupts = make(chan os.Signal, 1)
+			signal.Notify(opts.interrupts, os.Interrupt)
+			defer signal.Stop(opts.interrupts)
+		}
+	}
+	ctx, stop := signal.NotifyContext(ctx, signals...)
 	defer stop()
 	context.AfterFunc(ctx, stop)
+	ctx, quit := context.WithCancel(ctx)
+	defer quit()
 	var script *replay
 	if opts.replay != "" {
 		var err error
@@ -99,35 +128,99 @@ func converse(ctx context.Context, env *Env, cfg parley.Config, opts runOptions)
 	if err != nil {
 		return err
 	}
-	if opts.session == "" {
-		opts.session = ident.Session()
-	}
 	desk := newDesk(opts.redirect)
 	defer desk.close()
 	talk := &chat{
-		server: srv, app: app.Name, user: opts.user, session: opts.session,
-		screen: newScreen(env), stderr: env.Stderr, interactive: env.StdinTerminal && script == nil, desk: desk,
+		server: srv, app: app.Name, user: opts.user, session: opts.session, interrupts: opts.interrupts, quit: quit,
+		screen: newScreen(env), stderr: env.Stderr, interactive: interactive, desk: desk,
 	}
-	begin := map[string]any{}
-	if script != nil {
-		begin["state"] = script.State
-	}
-	if _, err := server.call(ctx, "POST", talk.path(), begin); err != nil {
+	earlier, err := talk.find(ctx, opts.resume)
+	if err != nil {
 		return err
 	}
-	if script != nil {
-		err = talk.all(ctx, script.next)
+	if interactive {
+		fmt.Fprintf(env.Stdout, "Talking to %s. Type exit or quit to end, /help for more.\n", app.RootAgentName)
+	}
+	if earlier != nil {
+		err = talk.resume(earlier)
 	} else {
-		if talk.interactive {
-			fmt.Fprintf(env.Stdout, "Talking to %s. Type exit or quit to end.\n", app.RootAgentName)
+		begin := map[string]any{}
+		if script != nil {
+			begin["state"] = script.State
 		}
-		err = talk.all(ctx, lines(ctx, env.Stdin, desk.back))
+		_, err = server.call(ctx, "POST", talk.path(), begin)
+	}
+	if err != nil {
+		return err
+	}
+	switch {
+	case script != nil:
+		err = talk.all(ctx, script.next)
+	case interactive && env.Raw != nil:
+		typed := newEditor(env, desk.back)
+		talk.keep = typed.history.keep
+		err = talk.all(ctx, typed.next)
+	case interactive:
+		err = talk.all(ctx, lines(ctx, env.Stdin, env.Stdout, desk.back, opts.interrupts))
+	default:
+		err = talk.all(ctx, lines(ctx, env.Stdin, nil, desk.back, nil))
+	}
+	if interactive && cfg.Sessions.URL != "" {
+		fmt.Fprintf(env.Stdout, "To continue, use --resume or --session %s.\n", talk.session)
 	}
 	if opts.save == "" {
 		return err
 	}
 	srv.Close(ctx) // an interrupted run has ended by then
 	return errors.Join(err, save(ctx, env, server, talk.path(), opts.save))
+}
+
+// find returns the session to continue, or nil if the conversation is a new one: that
+// with the id, or the last one of the user.
+func (c *chat) find(ctx context.Context, last bool) (*session.Session, error) {
+	sessions := c.server.Sessions()
+	if c.session == "" && last {
+		list, _, err := sessions.List(ctx, c.app, c.user, session.Page{Size: 100})
+		if err != nil {
+			return nil, err
+		}
+		if len(list) == 0 {
+			return nil, fmt.Errorf("%s has no session of %s to continue: leave --resume out", c.user, c.app)
+		}
+		c.session = slices.MaxFunc(list, func(a, b *session.Session) int { return a.Updated.Compare(b.Updated) }).ID
+	}
+	if c.session == "" {
+		c.session = ident.Session()
+		return nil, nil
+	}
+	found, err := sessions.Get(ctx, session.Key{App: c.app, User: c.user, ID: c.session})
+	if errors.Is(err, session.ErrNotFound) {
+		return nil, nil
+	}
+	return found, err
+}
+
+// resume shows the last turn of a session, and finds the calls that wait for an answer.
+func (c *chat) resume(earlier *session.Session) error {
+	events, err := earlier.Events()
+	if err != nil {
+		return err
+	}
+	c.screen.line(fmt.Sprintf("Continuing the session %s, which has %d events.", c.session, len(events)))
+	from := 0
+	for i, ev := range events {
+		c.watch(ev)
+		if ev.Author == event.User && ev.Content != nil && ev.Content.Text() != "" {
+			from = i
+		}
+	}
+	for _, ev := range events[from:] {
+		c.screen.show(ev)
+	}
+	c.screen.finish()
+	c.showWaiting()
+	c.asked = nil // a new message asks again
+	return nil
 }
 
 // application is the server's description of an application.

@@ -60,15 +60,20 @@ func open(ctx context.Context, t *testing.T, opts runOptions) *terminal {
 
 func openWith(ctx context.Context, t *testing.T, cfg parley.Config, opts runOptions) *terminal {
 	t.Helper()
+	return openIn(ctx, t, &Env{}, cfg, opts)
+}
+
+// openIn opens a conversation in an environment, which gets a terminal.
+func openIn(ctx context.Context, t *testing.T, env *Env, cfg parley.Config, opts runOptions) *terminal {
+	t.Helper()
 	cfg.Log, opts.user = slog.New(slog.DiscardHandler), "user"
 	stdin, in := io.Pipe()
 	out, stdout := io.Pipe()
 	p := &terminal{t: t, in: in, out: bufio.NewReader(out), stderr: &bytes.Buffer{}, ended: make(chan error, 1)}
+	env.Environ, env.Stdin, env.Stdout, env.Stderr = []string{"TERM=xterm"}, stdin, stdout, p.stderr
+	env.StdinTerminal, env.StdoutTerminal = true, true
 	go func() {
-		p.ended <- converse(ctx, &Env{
-			Environ: []string{"TERM=xterm"}, Stdin: stdin, Stdout: stdout, Stderr: p.stderr,
-			StdinTerminal: true, StdoutTerminal: true,
-		}, cfg, opts)
+		p.ended <- converse(ctx, env, cfg, opts)
 		stdout.Close()
 		stdin.Close()
 	}()
@@ -107,7 +112,7 @@ const prompt = "[user]: "
 
 func TestConversation(t *testing.T) {
 	p := open(t.Context(), t, runOptions{})
-	if got, want := p.until(prompt), "Talking to assistant. Type exit or quit to end.\n[user]: "; got != want {
+	if got, want := p.until(prompt), "Talking to assistant. Type exit or quit to end, /help for more.\n[user]: "; got != want {
 		t.Errorf("it begins with %q, want %q", got, want)
 	}
 	p.say("Ask for approval of 100")

@@ -16,7 +16,9 @@ import (
 // screen shows a conversation as it arrives.
 type screen struct {
 	out  io.Writer
+	size func() (columns, rows int) // nil if unknown
 	dim  bool
+	text markdown         // of the unfinished line, where there are styles
 	open string           // the author of the unfinished line, or empty
 	said map[string]*said // the shown part of incomplete answers, by author
 }
@@ -30,11 +32,8 @@ type said struct {
 func newScreen(env *Env) *screen {
 	_, plain := env.getenv("NO_COLOR")
 	terminal, _ := env.getenv("TERM")
-	return &screen{out: env.Stdout, dim: env.StdoutTerminal && !plain && terminal != "dumb", said: map[string]*said{}}
+	return &screen{out: env.Stdout, size: env.Size, dim: env.StdoutTerminal && !plain && terminal != "dumb", said: map[string]*said{}}
 }
-
-// prompt begins the user's line.
-func (s *screen) prompt() { fmt.Fprintf(s.out, "[%s]: ", event.User) }
 
 // line shows a line without an author.
 func (s *screen) line(text string) {
@@ -56,7 +55,7 @@ func (s *screen) show(ev *event.Event) {
 	s.whole(ev.Author, text)
 	for _, part := range ev.Content.Parts {
 		switch {
-		case part.FunctionCall != nil && agent.IsCredentialCall(part.FunctionCall.Name):
+		case part.FunctionCall != nil && (agent.IsCredentialCall(part.FunctionCall.Name) || questionIn(part.FunctionCall) != nil):
 			// The user is told what to do when the turn is over.
 		case part.FunctionCall != nil:
 			s.note("→", part.FunctionCall.Name, short(part.FunctionCall.Args))
@@ -109,10 +108,18 @@ func (s *screen) whole(author, text string) {
 func (s *screen) speak(author, text string) {
 	if s.open != author {
 		s.end()
-		fmt.Fprintf(s.out, "[%s]: ", clean(author))
+		begin := fmt.Sprintf("[%s]: ", clean(author))
+		fmt.Fprint(s.out, begin)
 		s.open = author
+		if s.text = (markdown{column: utf8.RuneCountInString(begin)}); s.size != nil {
+			s.text.width, _ = s.size()
+		}
 	}
-	fmt.Fprint(s.out, clean(text))
+	text = clean(text)
+	if s.dim {
+		text = s.text.write(text)
+	}
+	fmt.Fprint(s.out, text)
 }
 
 // note shows an action of an agent.
@@ -120,7 +127,7 @@ func (s *screen) note(sign, name, detail string) {
 	s.end()
 	text := "  " + sign + " " + clean(name+" "+detail)
 	if s.dim {
-		text = "\x1b[2m" + text + "\x1b[0m"
+		text = styleDim + text + styleReset
 	}
 	fmt.Fprintln(s.out, text)
 }
@@ -128,6 +135,9 @@ func (s *screen) note(sign, name, detail string) {
 // end ends the unfinished line.
 func (s *screen) end() {
 	if s.open != "" {
+		if s.dim {
+			fmt.Fprint(s.out, s.text.end())
+		}
 		fmt.Fprintln(s.out)
 		s.open = ""
 	}
