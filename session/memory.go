@@ -210,6 +210,9 @@ func (m *Memory) Get(_ context.Context, key Key, read Read) (*Session, error) {
 	}
 	rec.mu.Lock()
 	defer rec.mu.Unlock()
+	if rec.gone {
+		return nil, ErrNotFound
+	}
 	if !read.NoEvents || read.Initial {
 		m.use(rec)
 	}
@@ -243,7 +246,9 @@ func (m *Memory) List(_ context.Context, app, name string, page Page) ([]*Sessio
 	for i, rec := range found {
 		rec.mu.Lock()
 		sessions[i] = rec.snapshot(Read{NoEvents: true})
-		sessions[i].Entries = ends(rec.entries, page.Ends)
+		if sessions[i].Entries = ends(rec.entries, page.Ends); len(sessions[i].Entries) > 0 {
+			m.use(rec) // they are decoded
+		}
 		rec.mu.Unlock()
 	}
 	return sessions, next, nil
@@ -296,6 +301,7 @@ func (m *Memory) unlink(rec *record) {
 // must be held.
 func (m *Memory) leave(rec *record) {
 	rec.gone, rec.runs = true, nil
+	rec.entries, rec.calls = nil, nil // idle may have it for a while
 	m.outbox.unsubscribe(rec, func(*Subscription) bool { return true })
 	m.recordings.forget(rec)
 	m.setBusy(rec, false)
@@ -334,10 +340,12 @@ func (m *Memory) Patch(_ context.Context, key Key, entry *Entry) error {
 
 // append, like all methods of record below, requires rec.mu.
 func (r *record) append(entries []*Entry, apply func(State), now time.Time) {
-	for _, e := range entries {
+	// The entries of the caller have their events for as long as the caller has them.
+	all := make([]Entry, len(entries))
+	for i, e := range entries {
 		e.Seq = int64(len(r.entries)) + 1
-		// The entry of the caller has its event for as long as the caller has it.
-		kept := &Entry{Seq: e.Seq, JSON: e.JSON, damaged: e.damaged}
+		kept := &all[i]
+		kept.Seq, kept.JSON, kept.damaged = e.Seq, e.JSON, e.damaged
 		r.entries = append(r.entries, kept)
 		ev, err := e.Decode()
 		kept.decoded.Store(ev)

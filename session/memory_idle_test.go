@@ -183,3 +183,24 @@ func TestUsedSessionsAreNotPacked(t *testing.T) {
 		t.Error("the events of a long session were kept")
 	}
 }
+
+// A deleted session is not kept until the store looks for idle ones.
+func TestDeletedSessionsAreReleased(t *testing.T) {
+	const sessions = 500
+	m := session.NewMemoryBackend(0)
+	before := live()
+	for i := range sessions {
+		key := session.Key{App: "app", User: "user", ID: fmt.Sprint(i)}
+		if _, err := m.Create(t.Context(), session.NewSession{Key: key}); err != nil {
+			t.Fatal(err)
+		}
+		turn(t, m, key)
+		if err := m.Delete(t.Context(), key); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if each := (live() - before) / sessions; each > 1<<10 {
+		t.Errorf("a deleted session takes %d bytes", each)
+	}
+	runtime.KeepAlive(m)
+}
