@@ -114,7 +114,8 @@ const (
 	limitGrowth     = 1.3  // times the CPU of an early turn
 	limitIdle       = 600  // bytes per session
 	limitTurn       = 3072 // bytes per turn
-	limitStream     = 40 << 10
+	limitStream     = 24   // KB per stream, beside what the bare server takes
+	limitStreams    = 2.0  // times what the bare server takes for one
 	limitFirstEvent = 3.0  // times the bare server's 99th percentile
 	limitTypeScript = 8.0  // times the bare server's CPU
 	limitStart      = 1000 // ms
