@@ -46,6 +46,17 @@ test('sessions are found by what was said', async () => {
   await expect.poll(() => page.locator('tbody tr').count()).toBe(1);
   await page.getByLabel('Search sessions').fill('bonjour');
   await page.getByText('No matches').waitFor();
+  // Several are deleted at once.
+  await page.getByRole('button', { name: 'Show all', exact: true }).click();
+  await page.getByLabel('Mark Hello').check();
+  await page.getByLabel('Mark three').check();
+  await picture(page, 'sessions-marked-light');
+  const marked = page.getByRole('group', { name: 'Marked sessions' });
+  await marked.getByText('2 sessions marked').waitFor();
+  await marked.getByRole('button', { name: 'Delete', exact: true }).click();
+  await page.getByRole('dialog', { name: 'Delete 2 sessions?' }).getByRole('button', { name: 'Delete', exact: true }).click();
+  await expect.poll(() => page.locator('tbody tr').count()).toBe(1);
+  await row.waitFor();
 });
 
 test('a session that adk-web has exported is imported', async () => {
@@ -146,6 +157,16 @@ test('five thousand events keep the document small', async () => {
   await page.getByText('Line 1 ', { exact: false }).first().waitFor();
   await page.getByRole('button', { name: 'Latest', exact: true }).click();
   await page.getByText('Line 5000').waitFor();
+  // What is out of view is found all the same.
+  await page.keyboard.press('Control+f');
+  await page.getByLabel('Find in the conversation').fill('line 2345 ');
+  await page.getByText('1 found').waitFor();
+  await page.keyboard.press('Enter');
+  await page.locator('article[aria-current]').getByText('Line 2345 ').waitFor();
+  await page.getByText('1 of 1').waitFor();
+  await picture(page, 'find-light');
+  await page.keyboard.press('Escape');
+  await page.getByLabel('Find in the conversation').waitFor({ state: 'detached' });
   // A message that is sent from above comes into view, and so does its answer.
   await log.evaluate((el) => (el.scrollTop = 0));
   await page.getByText('Line 1 ', { exact: false }).first().waitFor();

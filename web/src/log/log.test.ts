@@ -5,6 +5,7 @@ import { branchesOf } from './branches';
 import { diff } from './diff';
 import { graphOf } from './graph';
 import { apply, stateAt } from './history';
+import { eventsWith } from './find';
 import { exportLines } from './importing';
 import { foldable, hasText, linesOf, pathText, valueAt } from './jsonlines';
 import { labelsText, nameOf, parseLabels, parseSearch, titledBy } from './labels';
@@ -69,6 +70,16 @@ describe('titles', () => {
     expect(titledBy([{ functionResponse: {} }], {}, [])).toBeUndefined();
     expect(titledBy([{ text: 'x' }], { __session_metadata__: { displayName: 'T' } }, [])).toBeUndefined();
   });
+});
+
+test('events are found by all that they show', () => {
+  const events = [
+    event('1', 'user', 1, [{ text: 'What is NEW?' }]),
+    event('2', 'a', 1, [{ functionCall: { id: 'c', name: 'look_up', args: { city: 'Oslo' } } }]),
+    event('3', 'a', 1, [{ functionResponse: { id: 'c', name: 'look_up', response: { report: 'sunny in oslo' } } }]),
+    delta('4', { mood: 'calm' }),
+  ];
+  expect([eventsWith(events, 'new'), eventsWith(events, 'OSLO '), eventsWith(events, 'mood = "calm'), eventsWith(events, ' '), eventsWith(events, 'none')]).toEqual([[0], [1, 2], [3], [], []]);
 });
 
 test('a session of another program is made into lines', () => {

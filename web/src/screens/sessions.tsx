@@ -1,22 +1,23 @@
-import { useInfiniteQuery, useQueryClient } from '@tanstack/react-query';
+import { useInfiniteQuery } from '@tanstack/react-query';
 import { useEffect, useRef, useState } from 'react';
 
 import { calls } from '../api/calls';
-import { ask, nextPage, request, send } from '../api/client';
-import type { JsonObject, Key, Overview, Session } from '../api/types';
+import { ask, nextPage, request } from '../api/client';
+import type { JsonObject, Key, Overview } from '../api/types';
 import { useCommands } from '../commands';
 import { exportLines } from '../log/importing';
-import { labelsText, metadataKey, metadataOf, parseLabels, parseSearch } from '../log/labels';
+import { metadataOf, parseSearch } from '../log/labels';
 import { Link, navigate, setQuery, to, useQuery } from '../router';
 import { ScopePicker } from '../scopepicker';
-import { Dialog } from '../ui/dialog';
 import { Icon } from '../ui/icons';
 import { Menu, type Item } from '../ui/menu';
-import { Action, Button, Empty, Field, Loading, Problem, Status, When } from '../ui/parts';
+import { Action, Button, Empty, Loading, Problem, Status, When } from '../ui/parts';
 import { Screen } from '../ui/screen';
 import { Table, type Column } from '../ui/table';
 import { say } from '../ui/toast';
+import { DeleteChosen } from './deletechosen';
 import { NewSession } from './newsession';
+import { DeleteDialog, EditDialog, sessionItems, useSessionActions } from './sessionactions';
 
 const columns: Column[] = [{ name: 'title' }, { name: 'labels', from: 'md' }, { name: 'last run', from: 'sm' }, { name: 'events', from: 'sm' }, { name: 'changed' }];
 
@@ -41,6 +42,9 @@ export default function SessionsScreen({ app, user }: { app: string; user: strin
     refetchInterval: (query) => ((query.state.data?.pages.length ?? 0) > 1 ? false : 4000),
   });
   const rows = list.data?.pages.flatMap((p) => p.rows) ?? [];
+  const [marked, setMarked] = useState<ReadonlySet<string>>(new Set());
+  const chosen = rows.filter((row) => marked.has(row.session.id)); // others may have been deleted by now
+  const mark = (id: string, is: boolean) => setMarked(is ? new Set([...marked, id]) : new Set([...marked].filter((one) => one !== id)));
   const titles = new Map(rows.map((row) => [row.session.id, row.title || row.session.id]));
   return (
     <Screen
@@ -56,7 +60,7 @@ export default function SessionsScreen({ app, user }: { app: string; user: strin
         </>
       }
     >
-      <div className="mb-3">
+      <div className="mb-3 flex min-h-7 flex-wrap items-center gap-x-4 gap-y-2">
         <input
           data-search
           type="search"
@@ -66,6 +70,7 @@ export default function SessionsScreen({ app, user }: { app: string; user: strin
           onChange={(e) => setTyped(e.target.value)}
           className="field w-full max-w-[420px]"
         />
+        {chosen.length > 0 && <DeleteChosen app={app} user={user} chosen={chosen} clear={() => setMarked(new Set())} all={() => setMarked(new Set(rows.map((row) => row.session.id)))} />}
       </div>
       {list.error && <Problem error={list.error} what="The sessions could not be listed" retry={() => void list.refetch()} />}
       {list.isPending && <Loading what="the sessions" />}
@@ -83,7 +88,7 @@ export default function SessionsScreen({ app, user }: { app: string; user: strin
       {rows.length > 0 && (
         <Table columns={columns}>
           {rows.map((row) => (
-            <SessionRow key={row.session.id} row={row} parent={titles.get(row.session.forkedFrom?.sessionId ?? '')} id={{ app, user, session: row.session.id }} pick={(label) => setTyped(label)} />
+            <SessionRow key={row.session.id} row={row} parent={titles.get(row.session.forkedFrom?.sessionId ?? '')} id={{ app, user, session: row.session.id }} pick={(label) => setTyped(label)} marked={marked.has(row.session.id)} mark={(is) => mark(row.session.id, is)} />
           ))}
         </Table>
       )}
@@ -98,7 +103,17 @@ export default function SessionsScreen({ app, user }: { app: string; user: strin
   );
 }
 
-function SessionRow({ row, parent, id, pick }: { row: Overview; parent: string | undefined; id: Key; pick: (label: string) => void }) {
+interface RowProps {
+  row: Overview;
+  /** The title of the session that it is a branch of, if that is in the list. */
+  parent: string | undefined;
+  id: Key;
+  pick: (label: string) => void;
+  marked: boolean;
+  mark: (is: boolean) => void;
+}
+
+function SessionRow({ row, parent, id, pick, marked, mark }: RowProps) {
   const { session, preview, status, eventCount } = row;
   const title = row.title || session.id;
   const [open, setOpen] = useState<'edit' | 'delete'>();
@@ -107,8 +122,9 @@ function SessionRow({ row, parent, id, pick }: { row: Overview; parent: string |
   const { labels } = metadataOf(state);
   const items: Item[] = sessionItems(id, actions, setOpen);
   return (
-    <tr className="border-t align-top hover:bg-paper">
-      <td className="w-full max-w-0 px-4 py-1.5">
+    <tr className={`border-t align-top ${marked ? 'bg-tint' : 'hover:bg-paper'}`}>
+      <td className="w-full max-w-0 py-1.5 pr-4 pl-9">
+        <label className="float-left -ml-9 flex h-5 w-9 items-center justify-center"><input type="checkbox" checked={marked} onChange={(e) => mark(e.target.checked)} className="size-3.5 accent-(--accent)" /><span className="sr-only">Mark {title}</span></label>
         <Link href={to.session(id)} title={session.id} className={`block truncate hover:underline ${row.title ? 'font-medium' : 'font-mono text-xs text-soft'}`}>{title}</Link>
         {preview && preview !== title && <span className="block truncate text-xs text-soft" data-preview>{preview}</span>}
         {session.forkedFrom && (
@@ -136,96 +152,6 @@ function SessionRow({ row, parent, id, pick }: { row: Overview; parent: string |
         <DeleteDialog open={open === 'delete'} onClose={() => setOpen(undefined)} id={id} title={title} remove={() => (setOpen(undefined), actions.remove())} />
       </td>
     </tr>
-  );
-}
-
-/** The menu of a session. */
-export const sessionItems = (id: Key, actions: ReturnType<typeof useSessionActions>, open: (what: 'edit' | 'delete') => void): Item[] => [
-  { label: 'Title and labels', icon: 'edit', act: () => open('edit') },
-  { label: 'Artifacts', icon: 'file', act: () => navigate(to.artifact(id)) },
-  { label: 'Fork', icon: 'fork', act: actions.fork, call: calls.fork(id) },
-  { label: 'Export', icon: 'down', act: actions.export, call: calls.export(id) },
-  { label: 'Delete', icon: 'trash', danger: true, act: () => open('delete'), call: calls.deleteSession(id) },
-];
-
-export function DeleteDialog({ open, onClose, id, title, remove }: { open: boolean; onClose: () => void; id: Key; title: string; remove: () => void }) {
-  return (
-    <Dialog open={open} onClose={onClose} title="Delete the session?" note={<>{title} is deleted with its history and its files, and its runs end. This cannot be undone. Branches that were made of it stay.</>}>
-      <div className="flex justify-end gap-2">
-        <Button onClick={onClose}>Keep it</Button>
-        <Action tone="danger" icon="trash" call={calls.deleteSession(id)} onClick={remove}>Delete</Action>
-      </div>
-    </Dialog>
-  );
-}
-
-/** What can be done to a session as a whole. */
-export function useSessionActions(id: Key) {
-  const client = useQueryClient();
-  const refresh = () => void client.invalidateQueries({ queryKey: ['sessions', id.app, id.user] });
-  const failed = (error: Error) => say(error.message, 'bad');
-  return {
-    refresh,
-    fork: () =>
-      void ask<Session>(calls.fork(id))
-        .then((made) => {
-          say('This is the fork.');
-          refresh();
-          navigate(to.session({ ...id, session: made.id }));
-        })
-        .catch(failed),
-    export: () =>
-      void send(calls.export(id))
-        .then((response) => response.blob())
-        .then((blob) => download(blob, `${id.session}.jsonl`))
-        .catch(failed),
-    remove: (then?: () => void) =>
-      void ask(calls.deleteSession(id))
-        .then(() => {
-          say('The session is gone.');
-          refresh();
-          then?.();
-        })
-        .catch(failed),
-  };
-}
-
-export function download(blob: Blob, name: string) {
-  const link = document.createElement('a');
-  link.href = URL.createObjectURL(blob);
-  link.download = name;
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
-}
-
-export function EditDialog({ open, onClose, id, state, onSaved }: { open: boolean; onClose: () => void; id: Key; state: JsonObject; onSaved?: () => void }) {
-  return (
-    <Dialog open={open} onClose={onClose} title="Title and labels" note="They are kept in the state of the session, and sessions can be searched by them.">
-      <EditForm id={id} state={state} done={() => (onClose(), onSaved?.())} />
-    </Dialog>
-  );
-}
-
-function EditForm({ id, state, done }: { id: Key; state: JsonObject; done: () => void }) {
-  const meta = metadataOf(state);
-  const [name, setName] = useState(meta.displayName ?? '');
-  const [labels, setLabels] = useState(labelsText(meta.labels));
-  const actions = useSessionActions(id);
-  const call = () => calls.patchState(id, { [metadataKey]: { ...(state[metadataKey] as JsonObject | undefined), displayName: name, labels: parseLabels(labels) } });
-  return (
-    <form
-      className="space-y-3"
-      onSubmit={(e) => {
-        e.preventDefault();
-        ask(call()).then(() => (actions.refresh(), done()), (error: Error) => say(error.message, 'bad'));
-      }}
-    >
-      <Field label="title"><input className="field w-full" value={name} onChange={(e) => setName(e.target.value)} /></Field>
-      <Field label="labels" note="name:value, with commas between them"><input className="field w-full font-mono" value={labels} onChange={(e) => setLabels(e.target.value)} /></Field>
-      <div className="flex justify-end">
-        <Action tone="primary" type="submit" call={call}>Save</Action>
-      </div>
-    </form>
   );
 }
 

@@ -8,7 +8,7 @@ import { answered, isAsking, isRequest, type Pending } from '../log/pending';
 import { isLocal, summary, textOf, type Row } from '../log/rows';
 import { seconds } from '../log/timeline';
 import { navigate, setQuery, to } from '../router';
-import { download } from '../screens/sessions';
+import { download } from '../screens/sessionactions';
 import { CodeBlock } from '../ui/code';
 import { Icon } from '../ui/icons';
 import { argsText, brief } from '../ui/json';

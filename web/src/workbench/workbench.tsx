@@ -9,7 +9,7 @@ import { nameOf, titleOf } from '../log/labels';
 import { pendingOf } from '../log/pending';
 import { isLocal, rowsOf, textOf } from '../log/rows';
 import { Link, navigate, setQuery, to, useQuery } from '../router';
-import { DeleteDialog, EditDialog, sessionItems, useSessionActions } from '../screens/sessions';
+import { DeleteDialog, EditDialog, sessionItems, useSessionActions } from '../screens/sessionactions';
 import { NewSession } from '../screens/newsession';
 import { focusComposer, typing } from '../shortcuts';
 import { CurlMenu, Menu, type Item } from '../ui/menu';
@@ -17,6 +17,7 @@ import { Action, Button, Empty, Loading, Problem, Status, copy } from '../ui/par
 import { Handle, useSize } from '../ui/split';
 import { say } from '../ui/toast';
 import { Composer } from './composer';
+import { FindBar } from './findbar';
 import { Inspector } from './inspector';
 import { LogView } from './logview';
 import { SessionModel, type Snapshot } from './session';
@@ -55,6 +56,8 @@ function Ready({ model, snapshot }: { model: SessionModel; snapshot: Snapshot })
   const query = useQuery();
   const [pane, setPane] = useState<Pane>('chat');
   const [editing, setEditing] = useState<string>();
+  const [finding, setFinding] = useState(false);
+  const find = () => (setFinding(true), setPane('chat'));
   const { events, live, runs, active } = snapshot;
   const rows = useMemo(() => rowsOf(events, live, active?.id), [events, live, active?.id]);
   const pending = useMemo(() => pendingOf(events), [events]);
@@ -109,6 +112,7 @@ function Ready({ model, snapshot }: { model: SessionModel; snapshot: Snapshot })
   const at = events[selected];
   useCommands([
     { label: 'Write a message', keys: 'c', act: () => window.dispatchEvent(new Event(focusComposer)) },
+    ...(events.length > 0 ? [{ label: 'Find in the conversation', keys: '/', act: find }] : []),
     ...(active ? [{ label: 'Stop the run', keys: 's', act: () => void model.stop() }] : []),
     ...(message && !active ? [
       { label: 'Retry the last message, in a new branch', act: () => void again(message, partsOf(message)) },
@@ -120,6 +124,8 @@ function Ready({ model, snapshot }: { model: SessionModel; snapshot: Snapshot })
 
   useEffect(() => {
     const onKey = (e: KeyboardEvent) => {
+      // The browser would find only what is in view; asked again, it may.
+      if ((e.ctrlKey || e.metaKey) && e.key === 'f' && !finding && events.length > 0) return e.preventDefault(), find();
       if (e.defaultPrevented || typing(e.target) || e.metaKey || e.ctrlKey || e.altKey || document.querySelector('[role=dialog],[role=menu]')) return;
       const id = new URLSearchParams(window.location.search).get('event');
       const at = id ? events.findIndex((x) => isCalled(x, id)) : -1;
@@ -129,6 +135,7 @@ function Ready({ model, snapshot }: { model: SessionModel; snapshot: Snapshot })
         case 'j': return move(at < 0 ? events.length - 1 : at + 1);
         case 'k': return move(at < 0 ? events.length - 1 : at - 1);
         case 'End': return move(events.length - 1);
+        case '/': return void (events.length > 0 && (e.preventDefault(), find()));
         case 's': return void model.stop();
         case 'f': return void (current && fork(current));
         case 'e':
@@ -159,6 +166,7 @@ function Ready({ model, snapshot }: { model: SessionModel; snapshot: Snapshot })
       </div>
       <div className="flex min-h-0 flex-1">
         <section aria-label="Conversation" className={`min-h-0 min-w-0 flex-1 flex-col ${pane === 'chat' ? 'flex' : 'hidden lg:flex'}`}>
+          {finding && <FindBar events={events} selected={selected} select={(event) => select(event)} close={() => setFinding(false)} />}
           <LogView
             model={model}
             snapshot={snapshot}
