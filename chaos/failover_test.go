@@ -3,9 +3,13 @@
 package chaos
 
 import (
+	"context"
 	"math/rand/v2"
+	"net/http"
 	"testing"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 
 	"github.com/parley-run/parley/internal/testkit/pgtest"
 )
@@ -95,4 +99,62 @@ func TestPooler(t *testing.T) {
 		w.did("PgBouncer: started")
 	}
 	w.play()
+}
+
+// A database that has become read-only is told to clients and to load balancers, and
+// servers go on by themselves when it can be written to again.
+func TestReadOnlyDatabase(t *testing.T) {
+	t.Parallel()
+	w := pair(t)
+	a, b := w.at(w.replicas[0]), w.at(w.replicas[1])
+	conv := a.create("solo")
+	a.finish(a.begin(conv, "once"))
+	readOnly := func(is string) {
+		conn, err := pgx.Connect(t.Context(), w.db)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = conn.Close(context.WithoutCancel(t.Context())) }()
+		for _, sql := range []string{
+			"SET default_transaction_read_only = off",
+			"ALTER DATABASE " + pgx.Identifier{conn.Config().Database}.Sanitize() + " SET default_transaction_read_only = " + is,
+			"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()",
+		} {
+			if _, err := conn.Exec(t.Context(), sql); err != nil {
+				t.Fatalf("%s: %v", sql, err)
+			}
+		}
+	}
+	// status repeats a request until it is answered like that.
+	status := func(c *client, method, path string, body []byte, want int) http.Header {
+		t.Helper()
+		for end := time.Now().Add(quiet); ; c.nap() {
+			got, header, text, err := c.do(method, path, body, nil)
+			if err == nil && got == want {
+				return header
+			}
+			if time.Now().After(end) {
+				t.Fatalf("%s %s: status %d, error %v: %s", method, path, got, err, text)
+			}
+		}
+	}
+	readOnly("on")
+	for _, c := range []*client{a, b} {
+		header := status(c, http.MethodPatch, sessionPath(conv.key), []byte(`{"stateDelta":{"never":"stored"}}`), http.StatusServiceUnavailable)
+		if header.Get("Retry-After") == "" {
+			t.Error("the answer has no Retry-After")
+		}
+		status(c, http.MethodGet, "/readyz", nil, http.StatusServiceUnavailable)
+		status(c, http.MethodGet, sessionPath(conv.key), nil, http.StatusOK)
+	}
+	readOnly("off")
+	for _, c := range []*client{a, b} {
+		status(c, http.MethodGet, "/readyz", nil, http.StatusOK)
+		c.patch(conv)
+	}
+	b.finish(b.begin(conv, "once"))
+	close(w.calm)
+	store := w.open()
+	w.settle(store)
+	w.check(store)
 }
