@@ -2,7 +2,9 @@ package parley
 
 import (
 	"maps"
+	"runtime/debug"
 	"slices"
+	"sync"
 
 	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/internal/link"
@@ -62,3 +64,26 @@ func (a *apps) Language(app string) string {
 	}
 	return "typescript"
 }
+
+// Code identifies the code of an application: the version of the program, and the
+// files of one that is written in TypeScript.
+func (a *apps) Code(app string) string {
+	if _, ok := a.code[app]; ok || a.found == nil {
+		return revision()
+	}
+	return a.found.Code(app)
+}
+
+// revision is what the program was built of.
+var revision = sync.OnceValue(func() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return ""
+	}
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" {
+			return s.Value
+		}
+	}
+	return info.Main.Version
+})

@@ -33,6 +33,7 @@ type Config struct {
 	Network   NetworkConfig
 	UI        UIConfig
 	Telemetry TelemetryConfig
+	Recording RecordingConfig
 
 	// Now is the clock of the timestamps of events; nil means time.Now. Leases use the
 	// clock of the database.
@@ -124,6 +125,19 @@ const (
 	DisconnectContinue Disconnect = "continue" // it continues
 	DisconnectCancel   Disconnect = "cancel"   // it is cancelled
 )
+
+// RecordingConfig configures what is kept of runs beside the log, so that they can be
+// repeated exactly: the requests to models, and the answers of models and tools before
+// callbacks change them.
+type RecordingConfig struct {
+	// Share is the part of runs that is recorded, from 0 to 1. 0 means all if the
+	// server has the developer UI and Access.Mode is AccessLocal, and none otherwise. A
+	// negative one means none.
+	Share float64
+	// TTL is how long recordings are kept; 0 means 7 days, a negative one means as long
+	// as their sessions.
+	TTL time.Duration
+}
 
 // ArtifactConfig configures the files of sessions and users.
 type ArtifactConfig struct {

@@ -14,3 +14,6 @@ func (c Config) ExportTo(url string) Config {
 
 // AgentEnviron is what agents see of an environment.
 func (c Config) AgentEnviron(environ []string) []string { return c.agentEnviron(environ) }
+
+// ForgetRecordings makes the server one that has recorded nothing.
+func (s *Server) ForgetRecordings() { s.replays.Recorder, s.replays.Store.Recordings = nil, nil }

@@ -39,6 +39,7 @@ import (
 	"github.com/parley-run/parley/internal/observe"
 	"github.com/parley-run/parley/internal/outbox"
 	"github.com/parley-run/parley/internal/peer"
+	"github.com/parley-run/parley/internal/playback"
 	publicnet "github.com/parley-run/parley/internal/public"
 	"github.com/parley-run/parley/internal/registry"
 	"github.com/parley-run/parley/internal/run"
@@ -65,6 +66,8 @@ type Server struct {
 	artifacts *artifact.Store
 	telemetry observe.Telemetry
 	evals     *eval.Service
+	recorder  *playback.Recorder // nil if nothing is recorded
+	replays   *playback.Service
 	adminAt   *net.TCPAddr // nil if there is none
 }
 
@@ -159,13 +162,14 @@ func (s *Server) open(ctx context.Context) (err error) {
 	if s.peer != nil && lease != 0 {
 		peers = s.peer
 	}
+	s.recorder = s.newRecorder()
 	s.engine = run.NewEngine(run.Options{
-		Store: s.store, Peers: peers, Agent: s.apps.Agent, Models: names, Log: cfg.Log, MaxModelCalls: cfg.Limits.ModelCalls,
+		Edges: s.edges(), Store: s.store, Peers: peers, Agent: s.apps.Agent, Models: names, Log: cfg.Log, MaxModelCalls: cfg.Limits.ModelCalls,
 		Lease: lease, TTL: cfg.Sessions.TTL, WaitTTL: cfg.waitTTL(), Now: cfg.Now,
 		Logins: logins{s.logins}, CredentialCall: string(cfg.Logins.Call), Artifacts: s.artifacts, Limits: cfg.Limits.engine(),
 		Bounds: cfg.Limits.bounds(), Observer: s.telemetry,
 	})
-	s.evals = s.newEvals()
+	s.evals, s.replays = s.newEvals(), s.newReplays(names)
 	s.telemetry.Watch(s.levels)
 	return nil
 }
@@ -247,7 +251,7 @@ func (s *Server) handler(listening *net.TCPAddr) *server.Server {
 		Gate: s.gateFor(listening), Issuers: s.issuers, MainApp: s.cfg.Network.A2AApp, A2AURL: s.cfg.Network.A2AURL, Rate: s.rate,
 		MaxBody: s.cfg.Limits.BodyBytes, Version: Version(),
 		Concurrency: s.cfg.Sessions.OnBusy, OnDisconnect: string(s.cfg.Sessions.OnDisconnect),
-		UI: s.ui, SignIn: s.signIn, Observer: s.telemetry, Traces: s.telemetry.Traces(), Metrics: s.telemetry.Metrics(), Evals: s.evals,
+		UI: s.ui, SignIn: s.signIn, Observer: s.telemetry, Traces: s.telemetry.Traces(), Metrics: s.telemetry.Metrics(), Evals: s.evals, Replays: s.replays,
 		Peer: s.peer, Faces: s.cfg.Network.faces(), Platforms: s.cfg.Network.platforms(),
 	})
 }

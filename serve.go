@@ -252,6 +252,9 @@ func (s *Server) flush() {
 func (s *Server) giveBack() {
 	s.outbox.Close()
 	s.peer.Close()
+	if s.recorder != nil {
+		s.recorder.Close()
+	}
 	if s.apps.found != nil {
 		s.apps.found.Close()
 	}

@@ -67,6 +67,8 @@ type Scripts interface {
 	// ReloadError is why the last change of an application could not be loaded, if the
 	// version before it is served.
 	ReloadError(app string) error
+	// Code identifies the code of an application that is served; empty if there is none.
+	Code(app string) string
 	Engines() []Engines
 	Close()
 }

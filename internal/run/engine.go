@@ -11,6 +11,7 @@ import (
 	"github.com/parley-run/parley/internal/bounded"
 	"github.com/parley-run/parley/model"
 	"github.com/parley-run/parley/session"
+	"github.com/parley-run/parley/tool"
 )
 
 // DefaultMaxModelCalls is the default limit on the model calls of a run.
@@ -53,6 +54,9 @@ type Options struct {
 	Peers Peers
 	// Observer receives the activity of runs; nil disables it.
 	Observer Observer
+	// Edges returns what makes the calls of models and tools for a run with these tools
+	// of the client; nil, or a nil result, if they are made directly.
+	Edges func(w Work, tools []tool.Declaration) Edges
 	// Now is the clock for the timestamps of events; nil means time.Now. Leases use
 	// the clock of the store.
 	Now func() time.Time

@@ -42,6 +42,13 @@ const (
 	LoginFailed    = "failed"
 )
 
+// Edges makes the calls of models and tools of one run.
+type Edges interface {
+	agentrt.Edges
+	// Done is called when the agents have returned, before the run ends.
+	Done()
+}
+
 // Work describes a run that this process starts to work on.
 type Work struct {
 	Key session.Key
@@ -134,3 +141,14 @@ func (e *Engine) forgotten(keys ...session.Key) {
 
 // Running returns the number of active runs on this server.
 func (e *Engine) Running() int { return e.turns.len() }
+
+// edges returns what makes the calls of the run; nil if they are made directly.
+func (t *turn) edges() Edges {
+	if t.engine.cfg.Edges == nil {
+		return nil
+	}
+	t.mu.Lock()
+	w := Work{Key: t.req.Key, Run: t.id, Attempt: t.row.Attempt, Resumes: t.row.Resumes}
+	t.mu.Unlock()
+	return t.engine.cfg.Edges(w, t.req.Tools)
+}

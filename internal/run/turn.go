@@ -316,6 +316,10 @@ func (t *turn) drive(takeover bool) {
 	}
 	err := func() (err error) {
 		defer agentrt.Recover(&err, "the run", "")
+		if edges := t.edges(); edges != nil {
+			inv.Edges = edges
+			defer edges.Done()
+		}
 		if err := t.completeLogins(ctx, log); err != nil {
 			return err
 		}

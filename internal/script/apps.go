@@ -12,6 +12,8 @@ package script
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"log/slog"
@@ -90,6 +92,7 @@ type Apps struct {
 	apps      map[string]*app
 	instances map[*instance]bool // that may still be in use
 	restarts  restarts
+	codes     sync.Map                 // of applications, see Code
 	scratch   map[string]*host.Scratch // of applications
 }
 
@@ -202,6 +205,14 @@ func (a *Apps) ReloadError(name string) error {
 	return nil
 }
 
+// Code identifies the code of an application that is served: two that are equal are
+// bundled to the same.
+func (a *Apps) Code(name string) string {
+	sum, _ := a.codes.Load(name)
+	text, _ := sum.(string)
+	return text
+}
+
 // Engines are the JavaScript engines of an application.
 type Engines struct {
 	App         string
@@ -300,6 +311,8 @@ func (a *Apps) start(ctx context.Context, p bundle.App) (*agent.Agent, []string,
 			a.opts.Log.Warn("settings have no effect, because the model does not have them", "app", p.Name, "agent", one.Name(), "model", m.Name(), "settings", ignored)
 		}
 	}
+	sum := sha256.Sum256([]byte(code.Code))
+	a.codes.Store(p.Name, hex.EncodeToString(sum[:8]))
 	a.mu.Lock()
 	a.instances[in] = true
 	a.mu.Unlock()

@@ -15,6 +15,9 @@ func (s *Server) devRoutes() []route {
 		{"GET", "/dev/apps/{app}/users/{user}/runs", s.recentRuns},
 		{"GET", "/dev/apps/{app}/users/{user}/sessions", s.listOverviews},
 
+		{"GET", "/dev/apps/{app}/users/{user}/sessions/{session}/runs/{run}/recording", s.runRecording},
+		{"POST", "/dev/apps/{app}/users/{user}/sessions/{session}/runs/{run}/replay", s.replayRun},
+
 		{"GET", "/dev/apps/{app}/debug/trace/{event}", s.eventTrace},
 		{"GET", "/dev/apps/{app}/debug/trace/session/{session}", s.sessionTrace},
 		// Paths of older clients.

@@ -17,6 +17,7 @@ import (
 	"github.com/parley-run/parley/internal/face"
 	"github.com/parley-run/parley/internal/run"
 	"github.com/parley-run/parley/internal/wire"
+	"github.com/parley-run/parley/replay"
 	"github.com/parley-run/parley/session"
 	"github.com/parley-run/parley/tool"
 )
@@ -167,6 +168,10 @@ var errorMap = []func(error, subject) *httpError{
 	as(func(e *eval.Error) *httpError {
 		return &httpError{status: evalStatus[e.Kind], message: e.Message, cause: e.Cause}
 	}),
+	as(func(e *replay.PlanError) *httpError {
+		return &httpError{status: http.StatusUnprocessableEntity, message: e.Error()}
+	}),
+	is(replay.ErrActive, http.StatusConflict, text("The run has not ended yet: wait for it, or cancel it")),
 	as(func(e *run.ImportError) *httpError {
 		return &httpError{status: http.StatusBadRequest, message: e.Error()}
 	}),

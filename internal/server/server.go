@@ -38,6 +38,8 @@ type Options struct {
 	SaveInputFiles bool
 	// Logins manages the credentials of users.
 	Logins *broker.Broker
+	// Replays repeats runs. Only the routes of developers use it.
+	Replays Replays
 	// Outbox sends notifications for faces; nil for none.
 	Outbox *outbox.Outbox
 	// PublicURL is the URL of the server for users. It enables managed logins. It may be nil.

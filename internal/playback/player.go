@@ -1,0 +1,187 @@
+package playback
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"sync"
+	"time"
+
+	"github.com/parley-run/parley/internal/agentrt"
+	"github.com/parley-run/parley/model"
+	"github.com/parley-run/parley/replay"
+	"github.com/parley-run/parley/tool"
+)
+
+// errDiverged ends a repetition that makes a call for which nothing was recorded.
+var errDiverged = errors.New("the repetition makes a call for which there is no recorded answer")
+
+// player answers the calls of a repetition.
+type player struct {
+	plan      *replay.Plan
+	recording *replay.Recording
+	models    func(name string) (model.Model, error)
+	stop      func(cause error) // ends the repetition
+	encoded   encodings
+
+	mu       sync.Mutex
+	used     map[*replay.Step]bool
+	calls    []*replay.Call
+	live     bool // from now on, since a result was replaced
+	contents map[agentrt.Place]int
+}
+
+// take finds the recorded counterpart of a call, and notes the call. compare returns
+// the differences to a recorded call. Agents that run at the same time make calls in
+// any order, so that of several candidates the one without differences is taken.
+func (p *player) take(kind replay.Kind, at agentrt.Place, name string, compare func(*replay.Step) []replay.Difference) (*replay.Step, *replay.Call, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	c := &replay.Call{Number: len(p.calls) + 1, Kind: kind, Agent: at.Agent, Branch: at.Branch, Name: name}
+	p.calls = append(p.calls, c)
+	var found *replay.Step
+	for i, s := range p.recording.Steps {
+		if p.used[s] || s.Kind != kind || s.Agent != at.Agent || s.Branch != at.Branch || kind == replay.ToolCall && s.Name != name {
+			continue
+		}
+		differences := compare(s)
+		if found == nil || len(differences) == 0 {
+			found, c.Recorded, c.Differences = s, i+1, differences
+		}
+		if len(differences) == 0 {
+			break
+		}
+	}
+	if found != nil {
+		if p.used == nil {
+			p.used = map[*replay.Step]bool{}
+		}
+		p.used[found] = true
+	}
+	live := p.plan.LiveTools
+	if kind == replay.ModelCall {
+		live = p.plan.LiveModels || p.live || p.plan.From > 0 && c.Number >= p.plan.From
+	}
+	c.Live, c.Missing = live, !live && found == nil
+	return found, c, live
+}
+
+// Ask implements agentrt.Edges.
+func (p *player) Ask(ctx context.Context, at agentrt.Place, m model.Model, req *model.Request) iter.Seq2[*model.Response, error] {
+	return func(yield func(*model.Response, error) bool) {
+		now := p.request(at, req)
+		s, c, live := p.take(replay.ModelCall, at, m.Name(), func(s *replay.Step) []replay.Difference { return compareRequests(s, m.Name(), now) })
+		switch {
+		case live:
+			p.ask(ctx, c, m, req, yield)
+		case s == nil:
+			p.stop(errDiverged)
+			yield(nil, errDiverged)
+		default:
+			yield(responseOf(s))
+		}
+	}
+}
+
+func (p *player) request(at agentrt.Place, req *model.Request) *replay.Request {
+	n := len(req.Contents())
+	p.mu.Lock()
+	before, again := p.contents[at]
+	if p.contents == nil {
+		p.contents = map[agentrt.Place]int{}
+	}
+	p.contents[at] = n
+	p.mu.Unlock()
+	if !again || before >= n {
+		before = n - 1
+	}
+	return newRequest(&p.encoded, req, before)
+}
+
+// ask calls a model as the plan says.
+func (p *player) ask(ctx context.Context, c *replay.Call, m model.Model, req *model.Request, yield func(*model.Response, error) bool) {
+	if text, ok := p.plan.Instructions[c.Agent]; ok {
+		req.Instruction = text
+	}
+	if p.plan.Model != "" {
+		other, err := p.models(p.plan.Model)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		m = other
+	}
+	defer took(c, time.Now())
+	for resp, err := range m.Generate(ctx, req) {
+		if !yield(resp, err) {
+			return
+		}
+	}
+}
+
+func took(c *replay.Call, since time.Time) {
+	c.Milliseconds = float64(time.Since(since).Microseconds()) / 1000
+}
+
+// Call implements agentrt.Edges.
+func (p *player) Call(tc *tool.Context, at agentrt.Place, t tool.Tool, args json.RawMessage) (any, error) {
+	name := t.Declaration().Name
+	s, c, live := p.take(replay.ToolCall, at, name, func(s *replay.Step) []replay.Difference { return compareDocuments("args", s.Args, args) })
+	if s != nil {
+		if result, ok := p.plan.Results[c.Recorded]; ok {
+			p.mu.Lock()
+			c.Replaced, c.Live, p.live = true, false, true
+			p.mu.Unlock()
+			return result, nil
+		}
+	}
+	switch {
+	case live:
+		defer took(c, time.Now())
+		return t.Call(tc, args)
+	case s == nil:
+		p.stop(fmt.Errorf("%w: the tool %s", errDiverged, name))
+		return nil, errDiverged
+	}
+	return repeat(s, tc)
+}
+
+// repeat does with the context of a call what the tool did.
+func repeat(s *replay.Step, tc *tool.Context) (any, error) {
+	result, actions, err := resultOf(s)
+	if err != nil {
+		return nil, err
+	}
+	// Questions are about the call, which has another id now.
+	rename(actions.RequestedAuthConfigs, s.Call, tc.FunctionCallID)
+	rename(actions.RequestedToolConfirmations, s.Call, tc.FunctionCallID)
+	tc.Actions.Merge(actions)
+	switch {
+	case s.Error != "":
+		return nil, errors.New(s.Error)
+	case s.Pending:
+		return nil, nil
+	}
+	return result, nil
+}
+
+func rename[V any](m map[string]V, from, to string) {
+	if v, ok := m[from]; ok && from != to {
+		delete(m, from)
+		m[to] = v
+	}
+}
+
+// unused returns the numbers of the recorded calls that the repetition did not make.
+func (p *player) unused() (list []int) {
+	for i, s := range p.recording.Steps {
+		if !p.used[s] {
+			list = append(list, i+1)
+		}
+	}
+	return list
+}
+
+var _ agentrt.Edges = (*player)(nil)

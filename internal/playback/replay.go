@@ -1,0 +1,288 @@
+package playback
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/parley-run/parley/artifact"
+	"github.com/parley-run/parley/credential"
+	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/run"
+	"github.com/parley-run/parley/model"
+	"github.com/parley-run/parley/replay"
+	"github.com/parley-run/parley/session"
+	"github.com/parley-run/parley/tool"
+)
+
+// Service repeats runs.
+type Service struct {
+	Store session.Store
+	// Recorder is flushed before recordings are read; it may be nil.
+	Recorder  *Recorder
+	Artifacts *artifact.Store
+	Models    func(name string) (model.Model, error)
+	// Engine creates an engine like the one of the server, with another store. logins
+	// is nil for those of the server.
+	Engine func(store session.Store, edges func(run.Work, []tool.Declaration) run.Edges, logins run.Logins) *run.Engine
+	// Code identifies the current code of an application; empty if it is unknown.
+	Code func(app string) string
+}
+
+// original is a run, and what was before it.
+type original struct {
+	session *session.Session
+	run     *session.Run
+	before  []*session.Entry
+	message *event.Event
+	events  []*event.Event // without the message
+}
+
+// Recording returns what is known of the calls of a run.
+func (s *Service) Recording(ctx context.Context, key session.Key, id string) (*replay.Recording, error) {
+	of, err := s.read(ctx, key, id)
+	if err != nil {
+		return nil, err
+	}
+	return s.recording(ctx, of)
+}
+
+// read reads a run that has ended.
+func (s *Service) read(ctx context.Context, key session.Key, id string) (*original, error) {
+	row, err := s.Store.Run(ctx, key, id)
+	if err != nil {
+		return nil, err
+	}
+	if !row.Status.Ended() {
+		return nil, replay.ErrActive
+	}
+	if row.First == 0 {
+		return nil, &replay.PlanError{Message: "the message of the run was not accepted, so there is nothing to repeat"}
+	}
+	all, err := s.Store.Get(ctx, key, session.Read{Initial: true})
+	if err != nil {
+		return nil, err
+	}
+	of := &original{session: all, run: row}
+	for _, entry := range all.Entries {
+		if entry.Seq < row.First {
+			of.before = append(of.before, entry)
+			continue
+		}
+		ev, err := entry.Decode()
+		if err != nil {
+			return nil, err
+		}
+		switch {
+		case entry.Seq == row.First:
+			of.message = ev
+		case ev.InvocationID == id && ev.Actions.RewindBeforeInvocationID == "":
+			of.events = append(of.events, ev)
+		}
+	}
+	if of.message == nil || of.message.Content == nil {
+		return nil, &replay.PlanError{Message: "the message of the run is not in the log any more"}
+	}
+	return of, nil
+}
+
+func (s *Service) recording(ctx context.Context, of *original) (*replay.Recording, error) {
+	if s.Store.Recordings != nil {
+		if s.Recorder != nil {
+			s.Recorder.Flush(ctx)
+		}
+		list, err := s.Store.Recordings.Recordings(ctx, of.run.Key, of.run.ID)
+		if err != nil {
+			return nil, err
+		}
+		if len(list) == of.run.Attempt && len(list) > 0 {
+			return parse(list)
+		}
+	}
+	return fromLog(of), nil
+}
+
+// Replay repeats a run, and stores the repetition as a session with that id.
+func (s *Service) Replay(ctx context.Context, key session.Key, runID, id string, plan replay.Plan) (*replay.Report, error) {
+	of, err := s.read(ctx, key, runID)
+	if err != nil {
+		return nil, err
+	}
+	recording, err := s.recording(ctx, of)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkPlan(&plan, recording); err != nil {
+		return nil, err
+	}
+	fork := session.Key{App: key.App, User: key.User, ID: id}
+	place := func(k session.Key) artifact.Place { return artifact.Place{App: k.App, User: k.User, Session: k.ID} }
+	if err := s.Artifacts.Copy(ctx, place(key), place(fork)); err != nil {
+		return nil, err
+	}
+	stored := false
+	defer func() {
+		if !stored {
+			_ = s.Artifacts.Remove(context.WithoutCancel(ctx), place(fork))
+		}
+	}()
+	report, entries, err := s.play(ctx, of, fork, recording, &plan)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.store(ctx, of, fork, entries); err != nil {
+		return nil, err
+	}
+	stored = true
+	return report, nil
+}
+
+// store stores a repetition.
+func (s *Service) store(ctx context.Context, of *original, fork session.Key, entries []*session.Entry) error {
+	origin := &session.Origin{Session: of.session.Key.ID, Root: of.session.Key.ID, Replay: of.run.ID}
+	if of.session.Origin != nil {
+		origin.Root = of.session.Origin.Root
+	}
+	if n := len(of.before); n > 0 {
+		if ev, err := of.before[n-1].Decode(); err == nil {
+			origin.Event = ev.ID
+		}
+	}
+	log := make([]*session.Entry, 0, len(of.before)+len(entries))
+	for _, entry := range slices.Concat(of.before, entries) {
+		log = append(log, &session.Entry{JSON: entry.JSON})
+	}
+	_, err := s.Store.Create(ctx, session.NewSession{Key: fork, State: of.session.Initial, Log: log, Origin: origin})
+	return err
+}
+
+// play executes a repetition, and returns its entries.
+func (s *Service) play(ctx context.Context, of *original, fork session.Key, recording *replay.Recording, plan *replay.Plan) (*replay.Report, []*session.Entry, error) {
+	store := session.NewMemory(0)
+	before := make([]*session.Entry, len(of.before))
+	for i, entry := range of.before {
+		before[i] = &session.Entry{JSON: entry.JSON}
+	}
+	// What the session shares with others is as it is now.
+	state := session.State{}
+	maps.Copy(state, of.session.State)
+	maps.DeleteFunc(state, func(name string, _ json.RawMessage) bool { return session.ScopeOf(name) == session.ScopeSession })
+	maps.Copy(state, of.session.Initial)
+	if _, err := store.Create(ctx, session.NewSession{Key: fork, State: state, Log: before}); err != nil {
+		return nil, nil, err
+	}
+	var started struct {
+		sync.Mutex
+		run   *run.Run
+		cause error
+	}
+	p := &player{plan: plan, recording: recording, models: s.Models, stop: func(cause error) {
+		started.Lock()
+		defer started.Unlock()
+		if started.cause == nil {
+			started.cause = cause
+		}
+		if started.run != nil {
+			_ = started.run.Cancel(ctx)
+		}
+	}}
+	var logins run.Logins = noLogins{}
+	if plan.LiveTools {
+		logins = nil
+	}
+	engine := s.Engine(store, func(run.Work, []tool.Declaration) run.Edges { return unrecorded{p} }, logins)
+	defer func() {
+		done, cancel := context.WithCancel(context.WithoutCancel(ctx))
+		cancel() // what still runs is not waited for
+		engine.Shutdown(done)
+	}()
+	message := of.message
+	req := run.Request{
+		ID: of.run.ID, Key: fork, Message: message.Content, StateDelta: message.Actions.StateDelta, ArtifactDelta: message.Actions.ArtifactDelta,
+		MessageID: message.ID, MessageMetadata: message.CustomMetadata,
+	}
+	for _, d := range recording.Tools {
+		req.Tools = append(req.Tools, tool.Declaration{Name: d.Name, Description: d.Description, Parameters: d.Parameters})
+	}
+	r, err := engine.Start(ctx, req)
+	if err != nil {
+		return nil, nil, fmt.Errorf("repeat the run: %w", err)
+	}
+	started.Lock()
+	started.run = r
+	stopped := started.cause
+	started.Unlock()
+	if stopped != nil {
+		_ = r.Cancel(ctx)
+	}
+	result, err := r.Wait(ctx)
+	if err != nil {
+		return nil, nil, fmt.Errorf("repeat the run: %w", err)
+	}
+	after, err := store.Get(context.WithoutCancel(ctx), fork, session.Read{})
+	if err != nil {
+		return nil, nil, err
+	}
+	entries := after.Entries[len(before):]
+	var events []*event.Event
+	for _, entry := range result.Entries {
+		ev, err := entry.Decode()
+		if err != nil {
+			return nil, nil, err
+		}
+		events = append(events, ev)
+	}
+	report := s.report(of, p, events)
+	report.Session, report.Status, report.Failure = fork.ID, result.Run.Status, result.Run.Failure
+	if started.cause != nil {
+		report.Status, report.Failure = session.Failed, &session.Failure{Type: "diverged", Message: started.cause.Error()}
+	}
+	report.Same = report.Same && report.Status == of.status()
+	return report, entries, nil
+}
+
+// status is that of the run when its server ended it.
+func (o *original) status() session.Status {
+	if o.run.ResumedBy != "" {
+		return session.Waiting
+	}
+	return o.run.Status
+}
+
+func (s *Service) report(of *original, p *player, events []*event.Event) *replay.Report {
+	r := &replay.Report{
+		Run: of.run.ID, FromLog: p.recording.FromLog, Calls: p.calls, Events: compareEvents(of.events, events), Same: true,
+		CodeChanged: p.recording.Code != "" && s.Code != nil && s.Code(of.run.Key.App) != p.recording.Code,
+	}
+	if !r.FromLog { // the log also has calls that are not made at an edge
+		r.Unused = p.unused()
+	}
+	for _, c := range r.Calls {
+		r.Same = r.Same && len(c.Differences) == 0 && !c.Missing
+	}
+	for _, e := range r.Events {
+		r.Same = r.Same && len(e.Differences) == 0
+	}
+	r.Same = r.Same && len(r.Unused) == 0
+	return r
+}
+
+// unrecorded are edges that are not recorded.
+type unrecorded struct{ *player }
+
+func (unrecorded) Done() {}
+
+// noLogins accepts the answers of users to logins, and does nothing with them: tools
+// that need one are not called.
+type noLogins struct{}
+
+func (noLogins) For(session.Key) run.Credentials { return nil }
+
+func (noLogins) Receive(_ context.Context, _ session.Key, _ string, _ *credential.Config, answer json.RawMessage) (json.RawMessage, error) {
+	return answer, nil
+}
+
+func (noLogins) Complete(context.Context, session.Key, string, *credential.Config) error { return nil }

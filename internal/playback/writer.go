@@ -1,0 +1,197 @@
+package playback
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/parley-run/parley/internal/run"
+	"github.com/parley-run/parley/internal/wire"
+	"github.com/parley-run/parley/replay"
+	"github.com/parley-run/parley/session"
+	"github.com/parley-run/parley/tool"
+)
+
+// retention is how often old recordings are deleted.
+const retention = 10 * time.Minute
+
+// maxPending is how many bytes of recordings wait to be stored. More are dropped: a
+// recording must not hold up a run.
+const maxPending = 64 << 20
+
+// Recorder records runs. It stores recordings together, some time after their runs.
+type Recorder struct {
+	store   session.Recordings
+	share   float64
+	age     time.Duration
+	code    func(app string) string
+	log     *slog.Logger
+	encoded encodings
+
+	stop, stopped chan struct{}
+	wake          chan struct{}
+
+	mu      sync.Mutex
+	pending []*session.Recording
+	bytes   int
+	idle    chan struct{} // closed when everything is stored; nil if nothing is pending
+}
+
+// NewRecorder returns a recorder that records a share of runs, from 0 to 1, and keeps
+// recordings for age; 0 means as long as their sessions. It must be closed.
+func NewRecorder(store session.Recordings, share float64, age time.Duration, code func(app string) string, log *slog.Logger) *Recorder {
+	r := &Recorder{store: store, share: share, age: age, code: code, log: log,
+		stop: make(chan struct{}), stopped: make(chan struct{}), wake: make(chan struct{}, 1)}
+	go r.write()
+	return r
+}
+
+// Edges returns the edges of a run, nil if it is not recorded.
+func (r *Recorder) Edges(w run.Work, tools []tool.Declaration) run.Edges {
+	if r.share < 1 && rand.Float64() >= r.share { //nolint:gosec // it only chooses
+		return nil
+	}
+	return &recorded{recorder{encoded: &r.encoded}, r, w, tools}
+}
+
+// recorded are the edges of a recorded run.
+type recorded struct {
+	recorder
+
+	to    *Recorder
+	work  run.Work
+	tools []tool.Declaration
+}
+
+// Done stores the recording.
+func (r *recorded) Done() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	doc := make([]byte, 0, len(r.steps)+256)
+	doc = append(append(append(doc, `{"steps":[`...), r.steps...), ']')
+	if r.to.code != nil {
+		doc = wire.Quote(append(doc, `,"code":`...), r.to.code(r.work.Key.App))
+	}
+	if len(r.tools) > 0 {
+		list := make([]replay.Declaration, len(r.tools))
+		for i, d := range r.tools {
+			list[i] = replay.Declaration{Name: d.Name, Description: d.Description, Parameters: d.Parameters}
+		}
+		if raw, err := json.Marshal(list); err == nil {
+			doc = append(append(doc, `,"tools":`...), raw...)
+		}
+	}
+	if r.truncated {
+		doc = append(doc, `,"truncated":true`...)
+	}
+	r.to.add(&session.Recording{Key: r.work.Key, Run: r.work.Run, Attempt: r.work.Attempt, JSON: append(doc, '}')})
+	r.steps = nil
+}
+
+func (r *Recorder) add(one *session.Recording) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.bytes+len(one.JSON) > maxPending {
+		r.log.Warn("dropped the recording of a run: the store is too slow", "run_id", one.Run)
+		return
+	}
+	r.pending, r.bytes = append(r.pending, one), r.bytes+len(one.JSON)
+	if r.idle == nil {
+		r.idle = make(chan struct{})
+	}
+	select {
+	case r.wake <- struct{}{}:
+	default:
+	}
+}
+
+// write stores what is pending until Close.
+func (r *Recorder) write() {
+	defer close(r.stopped)
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	sweep := time.NewTicker(retention)
+	defer sweep.Stop()
+	for {
+		select {
+		case <-r.wake:
+			r.put(ctx)
+		case <-sweep.C:
+			r.sweep(ctx)
+		case <-r.stop:
+			r.put(ctx)
+			return
+		}
+	}
+}
+
+// maxBatch is how many recordings are stored together.
+const maxBatch = 64
+
+func (r *Recorder) put(ctx context.Context) {
+	for {
+		r.mu.Lock()
+		n := min(len(r.pending), maxBatch)
+		batch := r.pending[:n:n]
+		r.mu.Unlock()
+		if n > 0 {
+			if err := r.store.PutRecordings(ctx, batch); err != nil {
+				r.log.Warn("could not store recordings of runs", "err", err, "runs", n)
+			}
+		}
+		r.mu.Lock()
+		for _, one := range batch {
+			r.bytes -= len(one.JSON)
+		}
+		if r.pending = r.pending[n:]; len(r.pending) == 0 {
+			r.pending = nil
+			if r.idle != nil {
+				close(r.idle)
+				r.idle = nil
+			}
+			r.mu.Unlock()
+			return
+		}
+		r.mu.Unlock()
+	}
+}
+
+func (r *Recorder) sweep(ctx context.Context) {
+	if r.age <= 0 {
+		return
+	}
+	for {
+		done, err := r.store.SweepRecordings(ctx, r.age)
+		if err != nil {
+			r.log.Warn("could not delete old recordings of runs", "err", err)
+		}
+		if done || err != nil {
+			return
+		}
+	}
+}
+
+// Flush waits until what was recorded so far is stored, or ctx is done.
+func (r *Recorder) Flush(ctx context.Context) {
+	r.mu.Lock()
+	idle := r.idle
+	r.mu.Unlock()
+	if idle == nil {
+		return
+	}
+	select {
+	case <-idle:
+	case <-r.stopped:
+	case <-ctx.Done():
+	}
+}
+
+// Close stores what is pending, and ends the recorder. No run may be recorded any
+// more.
+func (r *Recorder) Close() {
+	close(r.stop)
+	<-r.stopped
+}

@@ -1,0 +1,259 @@
+package parley_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"iter"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/parley-run/parley"
+	"github.com/parley-run/parley/agent"
+	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/model"
+	"github.com/parley-run/parley/model/scripted"
+	"github.com/parley-run/parley/replay"
+	"github.com/parley-run/parley/session"
+	"github.com/parley-run/parley/tool"
+)
+
+// edges counts the calls of models and tools.
+type edges struct {
+	models, tools atomic.Int64
+	instruction   string // of the agent led
+	described     string // the description of the tool note
+	session       string // the URL of the store
+	text          string // what the model says in the end
+}
+
+// model is one that answers with answer, and counts.
+func (e *edges) model(answer scripted.Step) model.Model {
+	return scripted.Func(func(ctx context.Context, req *model.Request) iter.Seq2[*model.Response, error] {
+		e.models.Add(1)
+		return answer(ctx, req)
+	})
+}
+
+func (e *edges) tool(name string, do func(ctx *tool.Context) (any, error)) tool.Tool {
+	d := tool.Declaration{Name: name, Description: e.described}
+	return tool.Must(tool.New(d, func(ctx *tool.Context, _ struct {
+		Text string `json:"text,omitempty"`
+	}) (any, error) {
+		e.tools.Add(1)
+		return do(ctx)
+	}))
+}
+
+func must(t *testing.T) func(a *agent.Agent, err error) *agent.Agent {
+	t.Helper()
+	return func(a *agent.Agent, err error) *agent.Agent {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return a
+	}
+}
+
+// toolThen calls a tool, and says something when it has the result.
+func toolThen(name string, args any, text func() string) scripted.Step {
+	return func(ctx context.Context, req *model.Request) iter.Seq2[*model.Response, error] {
+		if len(scripted.LastResponses(req)) > 0 {
+			return scripted.Say(text())(ctx, req)
+		}
+		return scripted.Call(name, args)(ctx, req)
+	}
+}
+
+// trees are applications that use the two edges in all ways that there are.
+func (e *edges) trees(t *testing.T) map[string]*agent.Agent {
+	t.Helper()
+	ok := must(t)
+	note := func() tool.Tool {
+		return e.tool("note", func(ctx *tool.Context) (any, error) {
+			return map[string]string{"noted": "yes"}, ctx.State.Set("noted", "yes")
+		})
+	}
+	done := func() string { return "Done. " + e.text }
+	lead := agent.LLMConfig{Name: "led", Instruction: e.instruction, Model: e.model(toolThen("note", map[string]string{"text": "a"}, done)), Tools: []tool.Tool{note()}}
+	save := e.tool("note", func(ctx *tool.Context) (any, error) {
+		_, err := ctx.SaveArtifact("a.txt", &event.Part{Text: "saved"})
+		return "saved", err
+	})
+	say := func(name, key string) *agent.Agent {
+		return ok(agent.NewLLM(agent.LLMConfig{Name: name, Model: e.model(scripted.Say(name)), OutputKey: key}))
+	}
+	changed := lead
+	changed.AfterModel = []agent.AfterModel{func(_ *tool.Context, resp *model.Response) (*model.Response, error) {
+		if resp.Content.Text() == "" {
+			return nil, nil
+		}
+		return model.Text(resp.Content.Text() + "!"), nil
+	}}
+	inner := lead
+	inner.Name = "inner"
+	double := agent.NewNode("double", func(_ *agent.NodeContext, in string) (string, error) { return in + in, nil }, agent.NodeConfig{})
+	long := tool.Must(tool.New(tool.Declaration{Name: "note", LongRunning: true}, func(*tool.Context, struct{}) (any, error) {
+		e.tools.Add(1)
+		return nil, nil
+	}))
+	asks := lead
+	asks.Tools = []tool.Tool{tool.Confirm(note(), nil)}
+	waits := lead
+	waits.Tools = []tool.Tool{long}
+	files := lead
+	files.Tools = []tool.Tool{save}
+	fails := lead
+	fails.Tools = []tool.Tool{e.tool("note", func(*tool.Context) (any, error) { return nil, errors.New("no disk") })}
+	twice := lead
+	twice.Model = e.model(func(ctx context.Context, req *model.Request) iter.Seq2[*model.Response, error] {
+		if len(scripted.LastResponses(req)) > 0 {
+			return scripted.Say(done())(ctx, req)
+		}
+		return scripted.Calls(&event.FunctionCall{Name: "note", Args: json.RawMessage(`{"text":"a"}`)}, &event.FunctionCall{Name: "note", Args: json.RawMessage(`{"text":"b"}`)})(ctx, req)
+	})
+	return map[string]*agent.Agent{
+		"tool":    ok(agent.NewLLM(lead)),
+		"fails":   ok(agent.NewLLM(fails)),
+		"twice":   ok(agent.NewLLM(twice)),
+		"changed": ok(agent.NewLLM(changed)),
+		"files":   ok(agent.NewLLM(files)),
+		"confirm": ok(agent.NewLLM(asks)),
+		"long":    ok(agent.NewLLM(waits)),
+		"refuses": ok(agent.NewLLM(agent.LLMConfig{Name: "r", Model: e.model(scripted.Error("SAFETY", "no"))})),
+		"broken":  ok(agent.NewLLM(agent.LLMConfig{Name: "b", Model: e.model(scripted.Fail(errors.New("no route to the model")))})),
+		"transfer": ok(agent.NewLLM(agent.LLMConfig{
+			Name: "top", Model: e.model(scripted.Call("transfer_to_agent", map[string]string{"agentName": "led"})), SubAgents: []*agent.Agent{ok(agent.NewLLM(lead))},
+		})),
+		"parallel": ok(agent.NewParallel(agent.Config{Name: "p", SubAgents: []*agent.Agent{say("one", "x"), say("two", "y"), say("three", "z")}})),
+		"sequence": ok(agent.NewSequential(agent.Config{Name: "s", SubAgents: []*agent.Agent{say("one", "x"), ok(agent.NewLLM(agent.LLMConfig{
+			Name: "two", Instruction: "Repeat {x}.", Model: e.model(scripted.Say("two")),
+		}))}})),
+		"astool": ok(agent.NewLLM(agent.LLMConfig{
+			Name: "outer", Model: e.model(toolThen("inner", map[string]string{"request": "do it"}, done)), Tools: []tool.Tool{agent.AsTool(ok(agent.NewLLM(inner)))},
+		})),
+		"workflow": ok(agent.NewWorkflow(agent.WorkflowConfig{Name: "w", Edges: agent.Chain(agent.Start, double, agent.AgentNode(say("one", "x"), agent.NodeConfig{}))})),
+		"compaction": ok(agent.NewLLM(agent.LLMConfig{
+			Name: "c", Model: e.model(scripted.Say("more")),
+			Compactions: []*agent.Compaction{{Events: 2, Keep: 1, Summarize: agent.Summarizer(e.model(scripted.Say("a summary")), "")}},
+		})),
+	}
+}
+
+func (e *edges) open(t *testing.T) *parley.Server {
+	t.Helper()
+	srv, err := parley.Open(t.Context(), parley.Config{
+		Agents: e.trees(t), Recording: parley.RecordingConfig{Share: 1}, Sessions: parley.SessionConfig{URL: e.session}, Artifacts: parley.ArtifactConfig{URL: "memory://"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return srv
+}
+
+// converse holds a conversation of some messages, answers what is asked in it, and
+// returns the ids of its runs.
+func converse(t *testing.T, srv *parley.Server, app string, stream bool) (runs []string) {
+	t.Helper()
+	send := func(message *event.Content) *parley.Result {
+		t.Helper()
+		r, err := srv.Start(t.Context(), parley.Request{App: app, User: "u", Session: "s", Message: message, Stream: stream})
+		if err != nil {
+			t.Fatal(err)
+		}
+		runs = append(runs, r.ID())
+		result, err := r.Wait(t.Context())
+		if err != nil && !errors.Is(err, parley.ErrFailed) {
+			t.Fatal(err)
+		}
+		return result
+	}
+	for _, text := range []string{"hello", "again", "and again"} {
+		result := send(event.Text(event.RoleUser, text))
+		for result != nil && result.Waiting() {
+			answer := &event.Content{Role: event.RoleUser}
+			for _, ev := range result.Events {
+				for _, call := range ev.FunctionCalls() {
+					switch {
+					case call.Name == agent.ConfirmationCall:
+						answer.Parts = append(answer.Parts, &event.Part{FunctionResponse: &event.FunctionResponse{ID: call.ID, Name: call.Name, Response: json.RawMessage(`{"confirmed":true}`)}})
+					case len(ev.LongRunningToolIDs) > 0:
+						answer.Parts = append(answer.Parts, &event.Part{FunctionResponse: &event.FunctionResponse{ID: call.ID, Name: call.Name, Response: json.RawMessage(`{"answer":42}`)}})
+					}
+				}
+			}
+			result = send(answer)
+		}
+	}
+	return runs
+}
+
+func report(t *testing.T, srv *parley.Server, app, run string, plan replay.Plan) *replay.Report {
+	t.Helper()
+	r, err := srv.Replay(t.Context(), session.Key{App: app, User: "u", ID: "s"}, run, plan)
+	if err != nil {
+		t.Fatalf("replay %s: %v", app, err)
+	}
+	return r
+}
+
+func differences(r *replay.Report) string {
+	doc, _ := json.MarshalIndent(r, "", " ")
+	return string(doc)
+}
+
+// onlyRecorded are the applications whose runs cannot be repeated from the log.
+var onlyRecorded = map[string]string{
+	"changed":    "the log has what callbacks made of the answer",
+	"astool":     "the log does not have what agents in tools do",
+	"compaction": "the log does not have the answer of the model that summarizes",
+	"broken":     "the log does not have why a model could not be reached",
+}
+
+// A repetition with recorded answers calls nothing, and does the same: after a
+// restart, on another server, and if nothing was recorded.
+func TestExactReplay(t *testing.T) {
+	t.Parallel()
+	for _, url := range []string{"", "sqlite://"} {
+		for _, recorded := range []bool{true, false} {
+			for app := range (&edges{}).trees(t) {
+				name := strings.Trim(url, ":/") + "/" + app
+				if !recorded {
+					name += "/log"
+				}
+				t.Run(name, func(t *testing.T) {
+					t.Parallel()
+					if why, only := onlyRecorded[app]; only && !recorded {
+						t.Skip(why)
+					}
+					e := &edges{instruction: "Be kind."}
+					if url != "" {
+						e.session = "sqlite://" + filepath.Join(t.TempDir(), "s.db")
+					}
+					srv := e.open(t)
+					runs := converse(t, srv, app, true)
+					if url != "" {
+						srv.Close(context.WithoutCancel(t.Context()))
+						srv = e.open(t)
+					}
+					defer func() { srv.Close(context.WithoutCancel(t.Context())) }()
+					if !recorded {
+						srv.ForgetRecordings()
+					}
+					before := [2]int64{e.models.Load(), e.tools.Load()}
+					for _, run := range runs {
+						if r := report(t, srv, app, run, replay.Plan{}); !r.Same || r.FromLog == recorded {
+							t.Errorf("run %s: %s", run, differences(r))
+						}
+					}
+					if after := [2]int64{e.models.Load(), e.tools.Load()}; after != before {
+						t.Errorf("models and tools were called: %v, before %v", after, before)
+					}
+				})
+			}
+		}
+	}
+}
