@@ -1,6 +1,7 @@
 package parley_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -23,6 +24,7 @@ import (
 // edges counts the calls of models and tools.
 type edges struct {
 	models, tools atomic.Int64
+	name          string // of the agent led, if it has another one
 	instruction   string // of the agent led
 	described     string // the description of the tool note
 	session       string // the URL of the store
@@ -78,7 +80,7 @@ func (e *edges) trees(t *testing.T) map[string]*agent.Agent {
 		})
 	}
 	done := func() string { return "Done. " + e.text }
-	lead := agent.LLMConfig{Name: "led", Instruction: e.instruction, Model: e.model(toolThen("note", map[string]string{"text": "a"}, done)), Tools: []tool.Tool{note()}}
+	lead := agent.LLMConfig{Name: cmp.Or(e.name, "led"), Instruction: e.instruction, Model: e.model(toolThen("note", map[string]string{"text": "a"}, done)), Tools: []tool.Tool{note()}}
 	save := e.tool("note", func(ctx *tool.Context) (any, error) {
 		_, err := ctx.SaveArtifact("a.txt", &event.Part{Text: "saved"})
 		return "saved", err
@@ -146,6 +148,9 @@ func (e *edges) trees(t *testing.T) map[string]*agent.Agent {
 func (e *edges) open(t *testing.T) *parley.Server {
 	t.Helper()
 	srv, err := parley.Open(t.Context(), parley.Config{
+		Models: map[string]model.Model{"other": scripted.Func(scripted.Say("I am another.")), "echo": scripted.Func(func(ctx context.Context, req *model.Request) iter.Seq2[*model.Response, error] {
+			return scripted.Say(req.Instruction)(ctx, req)
+		})},
 		Agents: e.trees(t), Recording: parley.RecordingConfig{Share: 1}, Sessions: parley.SessionConfig{URL: e.session}, Artifacts: parley.ArtifactConfig{URL: "memory://"},
 	})
 	if err != nil {
@@ -255,5 +260,146 @@ func TestExactReplay(t *testing.T) {
 				})
 			}
 		}
+	}
+}
+
+// firstDifference is the first call or event that is not as it was.
+func firstDifference(r *replay.Report) string {
+	for _, c := range r.Calls {
+		switch {
+		case c.Missing:
+			return "call " + c.Name + " missing"
+		case len(c.Differences) > 0:
+			return "call " + c.Name + " " + c.Differences[0].Path
+		}
+	}
+	for _, ev := range r.Events {
+		if len(ev.Differences) > 0 {
+			return "event " + ev.Author + " " + ev.Differences[0].Path
+		}
+	}
+	return ""
+}
+
+// What has changed since a run was recorded is found in the first step that it
+// changes. Nothing is called.
+func TestReplayShowsTheFirstDifference(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name, app string
+		change    func(*edges)
+		want      string
+	}{
+		{"nothing", "tool", func(*edges) {}, ""},
+		{"instruction", "tool", func(e *edges) { e.instruction = "Be brief." }, "call scripted instruction"},
+		{"instruction of a later agent", "transfer", func(e *edges) { e.instruction = "Be brief." }, "call scripted instruction"},
+		{"tool", "tool", func(e *edges) { e.described = "Notes things." }, "call scripted tools[0].description"},
+		{"another agent", "tool", func(e *edges) { e.name = "other" }, "call scripted missing"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			e := &edges{instruction: "Be kind.", session: "sqlite://" + filepath.Join(t.TempDir(), "s.db")}
+			srv := e.open(t)
+			run := converse(t, srv, tt.app, false)[0]
+			srv.Close(context.WithoutCancel(t.Context()))
+			tt.change(e)
+			srv = e.open(t)
+			defer srv.Close(context.WithoutCancel(t.Context()))
+			before := [2]int64{e.models.Load(), e.tools.Load()}
+			r := report(t, srv, tt.app, run, replay.Plan{})
+			if got := firstDifference(r); got != tt.want || r.Same != (tt.want == "") {
+				t.Errorf("the first difference is %q, want %q: %s", got, tt.want, differences(r))
+			}
+			if after := [2]int64{e.models.Load(), e.tools.Load()}; after != before {
+				t.Errorf("models and tools were called: %v, before %v", after, before)
+			}
+		})
+	}
+}
+
+// A plan says what is called, and what is answered in another way.
+func TestReplayPlans(t *testing.T) {
+	t.Parallel()
+	last := func(t *testing.T, srv *parley.Server, id string) string {
+		t.Helper()
+		s, err := srv.Sessions().Get(t.Context(), session.Key{App: "tool", User: "u", ID: id})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ev, err := s.Entries[len(s.Entries)-1].Decode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s.Origin == nil || s.Origin.Session != "s" || s.Origin.Replay == "" {
+			t.Errorf("the origin of the repetition is %+v", s.Origin)
+		}
+		return ev.Content.Text()
+	}
+	for _, tt := range []struct {
+		name          string
+		plan          replay.Plan
+		models, tools int64
+		want          string
+	}{
+		{"recorded", replay.Plan{}, 0, 0, "Done. "},
+		{"live models", replay.Plan{LiveModels: true}, 2, 0, "Done. now"},
+		{"everything live", replay.Plan{LiveModels: true, LiveTools: true}, 2, 1, "Done. now"},
+		{"from a step on", replay.Plan{From: 3}, 1, 0, "Done. now"},
+		{"another result", replay.Plan{Results: map[int]json.RawMessage{2: json.RawMessage(`{"noted":"no"}`)}}, 1, 0, "Done. now"},
+		{"another model", replay.Plan{From: 3, Model: "other"}, 0, 0, "I am another."},
+		{"another instruction", replay.Plan{LiveModels: true, Model: "echo", Instructions: map[string]string{"led": "Say this."}}, 0, 0, "Say this."},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			e := &edges{instruction: "Be kind."}
+			srv := e.open(t)
+			defer srv.Close(context.WithoutCancel(t.Context()))
+			run := converse(t, srv, "tool", false)[0]
+			kept, err := srv.Sessions().Get(t.Context(), session.Key{App: "tool", User: "u", ID: "s"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			e.text = "now"
+			before := [2]int64{e.models.Load(), e.tools.Load()}
+			r := report(t, srv, "tool", run, tt.plan)
+			if got := last(t, srv, r.Session); got != tt.want {
+				t.Errorf("it says %q, want %q: %s", got, tt.want, differences(r))
+			}
+			if got := [2]int64{e.models.Load() - before[0], e.tools.Load() - before[1]}; got != [2]int64{tt.models, tt.tools} {
+				t.Errorf("%v calls of models and tools, want %d and %d: %s", got, tt.models, tt.tools, differences(r))
+			}
+			now, err := srv.Sessions().Get(t.Context(), session.Key{App: "tool", User: "u", ID: "s"})
+			if err != nil || len(now.Entries) != len(kept.Entries) || now.Updated != kept.Updated {
+				t.Errorf("the session has changed: %d entries of %d, %v", len(now.Entries), len(kept.Entries), err)
+			}
+		})
+	}
+}
+
+func TestReplayRefuses(t *testing.T) {
+	t.Parallel()
+	e := &edges{}
+	srv := e.open(t)
+	defer srv.Close(context.WithoutCancel(t.Context()))
+	run := converse(t, srv, "tool", false)[0]
+	for _, tt := range []struct {
+		run, want string
+		plan      replay.Plan
+	}{
+		{"none", "run not found", replay.Plan{}},
+		{run, "set liveModels or from", replay.Plan{Model: "other"}},
+		{run, "set liveModels or from", replay.Plan{Instructions: map[string]string{"a": "b"}}},
+		{run, "beginning with 1", replay.Plan{From: -1}},
+		{run, "no recorded call of a tool with the number 1", replay.Plan{Results: map[int]json.RawMessage{1: json.RawMessage(`{}`)}}},
+		{run, "not JSON", replay.Plan{Results: map[int]json.RawMessage{2: json.RawMessage(`{`)}}},
+	} {
+		_, err := srv.Replay(t.Context(), session.Key{App: "tool", User: "u", ID: "s"}, tt.run, tt.plan)
+		if err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("Replay(%s, %+v): %v, want %s", tt.run, tt.plan, err, tt.want)
+		}
+	}
+	list, _, err := srv.Sessions().List(t.Context(), "tool", "u", session.Page{})
+	if err != nil || len(list) != 1 {
+		t.Errorf("repetitions that were refused have left something: %+v, %v", list, err)
 	}
 }

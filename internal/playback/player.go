@@ -113,7 +113,7 @@ func (p *player) ask(ctx context.Context, c *replay.Call, m model.Model, req *mo
 		}
 		m = other
 	}
-	defer took(c, time.Now())
+	defer p.took(c, time.Now())
 	for resp, err := range m.Generate(ctx, req) {
 		if !yield(resp, err) {
 			return
@@ -121,7 +121,9 @@ func (p *player) ask(ctx context.Context, c *replay.Call, m model.Model, req *mo
 	}
 }
 
-func took(c *replay.Call, since time.Time) {
+func (p *player) took(c *replay.Call, since time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	c.Milliseconds = float64(time.Since(since).Microseconds()) / 1000
 }
 
@@ -139,7 +141,7 @@ func (p *player) Call(tc *tool.Context, at agentrt.Place, t tool.Tool, args json
 	}
 	switch {
 	case live:
-		defer took(c, time.Now())
+		defer p.took(c, time.Now())
 		return t.Call(tc, args)
 	case s == nil:
 		p.stop(fmt.Errorf("%w: the tool %s", errDiverged, name))
@@ -174,8 +176,22 @@ func rename[V any](m map[string]V, from, to string) {
 	}
 }
 
+// made returns the calls so far. A tool that does not end may still change its own.
+func (p *player) made() []*replay.Call {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	list := make([]*replay.Call, len(p.calls))
+	for i, c := range p.calls {
+		one := *c
+		list[i] = &one
+	}
+	return list
+}
+
 // unused returns the numbers of the recorded calls that the repetition did not make.
 func (p *player) unused() (list []int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	for i, s := range p.recording.Steps {
 		if !p.used[s] {
 			list = append(list, i+1)

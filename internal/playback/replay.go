@@ -254,7 +254,7 @@ func (o *original) status() session.Status {
 
 func (s *Service) report(of *original, p *player, events []*event.Event) *replay.Report {
 	r := &replay.Report{
-		Run: of.run.ID, FromLog: p.recording.FromLog, Calls: p.calls, Events: compareEvents(of.events, events), Same: true,
+		Run: of.run.ID, FromLog: p.recording.FromLog, Calls: p.made(), Events: compareEvents(of.events, events), Same: true,
 		CodeChanged: p.recording.Code != "" && s.Code != nil && s.Code(of.run.Key.App) != p.recording.Code,
 	}
 	if !r.FromLog { // the log also has calls that are not made at an edge
