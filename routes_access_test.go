@@ -177,6 +177,8 @@ func devRoutes(run string) map[string]routeAccess {
 	add("GET /dev/apps/{app}/metrics-info", "/dev/apps/weather/metrics-info", "")
 	add("GET /dev/apps/{app}/debug/trace/{event}", "/dev/apps/weather/debug/trace/"+run, "")
 	add("GET /dev/apps/{app}/debug/trace/session/{session}", "/dev/apps/weather/debug/trace/session/s1", "")
+	add("GET /dev/apps/{app}/users/{user}/sessions/{session}/runs/{run}/recording", "/dev"+ofBob+"/s1/runs/"+run+"/recording", "")
+	add("POST /dev/apps/{app}/users/{user}/sessions/{session}/runs/{run}/replay", "/dev"+ofBob+"/s1/runs/"+run+"/replay", "{}")
 	add("GET /debug/trace/{event}", "/debug/trace/"+run, "")
 	add("GET /debug/trace/session/{session}", "/debug/trace/session/s1", "")
 	for pattern, app := range map[string]string{"/dev/apps/{app}": "/dev/apps/weather", "/apps/{app}": "/apps/weather"} {

@@ -44,6 +44,9 @@ func SessionHead(dst []byte, s *session.Session) []byte {
 		if o.Event != "" {
 			dst = wire.Quote(append(dst, `,"atEventId":`...), o.Event)
 		}
+		if o.Replay != "" {
+			dst = wire.Quote(append(dst, `,"replayOf":`...), o.Replay)
+		}
 		dst = append(wire.Quote(append(dst, `,"rootId":`...), o.Root), '}')
 	}
 	dst = State(append(dst, `,"state":`...), s.State)
