@@ -109,6 +109,10 @@ type SessionConfig struct {
 	// from the server that works on it, before another one takes it over; 0
 	// means 10 seconds.
 	RunLease time.Duration
+	// Passive means that the server works only on runs that were started on it: it takes
+	// over no runs of other servers that use the database, and leaves the deletion of old
+	// sessions to them.
+	Passive bool
 	// OnBusy is what happens to a message whose session has a run already,
 	// unless the request says otherwise; empty means session.Enqueue.
 	OnBusy session.Policy

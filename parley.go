@@ -164,7 +164,7 @@ func (s *Server) open(ctx context.Context) (err error) {
 	}
 	s.recorder = s.newRecorder()
 	s.engine = run.NewEngine(run.Options{
-		Edges: s.edges(), Store: s.store, Peers: peers, Agent: s.apps.Agent, Models: names, Log: cfg.Log, MaxModelCalls: cfg.Limits.ModelCalls,
+		Passive: cfg.Sessions.Passive, Edges: s.edges(), Store: s.store, Peers: peers, Agent: s.apps.Agent, Models: names, Log: cfg.Log, MaxModelCalls: cfg.Limits.ModelCalls,
 		Lease: lease, TTL: cfg.Sessions.TTL, WaitTTL: cfg.waitTTL(), Now: cfg.Now,
 		Logins: logins{s.logins}, CredentialCall: string(cfg.Logins.Call), Artifacts: s.artifacts, Limits: cfg.Limits.engine(),
 		Bounds: cfg.Limits.bounds(), Observer: s.telemetry,

@@ -21,24 +21,25 @@ import (
 
 func newAPIServer(env *Env) *cobra.Command {
 	var (
-		agents   agentFlags
-		reload   bool
-		engines  uint
-		host     string
-		number   = port(8000)
-		access   = oneOf(string(parley.AccessLocal), string(parley.AccessPublic), string(parley.AccessPlatform), string(parley.AccessOIDC), string(parley.AccessKeys))
-		callers  accessFlags
-		limits   limitFlags
-		origins  []string
-		peerAddr string
-		level    = logLevels("info")
-		format   = oneOf("text", "json")
-		admin    string
-		verbose  bool
-		sessions sessionFlags
-		files    artifactFlags
-		logins   loginFlags
-		ui       uiFlags
+		agents     agentFlags
+		reload     bool
+		engines    uint
+		host       string
+		number     = port(8000)
+		access     = oneOf(string(parley.AccessLocal), string(parley.AccessPublic), string(parley.AccessPlatform), string(parley.AccessOIDC), string(parley.AccessKeys))
+		callers    accessFlags
+		limits     limitFlags
+		origins    []string
+		peerAddr   string
+		level      = logLevels("info")
+		format     = oneOf("text", "json")
+		admin      string
+		verbose    bool
+		sessions   sessionFlags
+		recordings recordingFlags
+		files      artifactFlags
+		logins     loginFlags
+		ui         uiFlags
 	)
 	access.kind = "mode"
 	cmd := &cobra.Command{
@@ -78,6 +79,7 @@ environment. It can import what is in that directory, and packages.`,
 			}
 			cfg.Network.AdminAddr, cfg.Verbose = admin, verbose
 			sessions.configure(&cfg)
+			recordings.configure(&cfg)
 			files.configure(&cfg)
 			logins.configure(env, &cfg)
 			ui.configure(env, &cfg)
@@ -119,6 +121,7 @@ environment. It can import what is in that directory, and packages.`,
 		flags.UintVar(&engines, "engines", 1, "run `n` JavaScript engines for each application; more\nthan one only if it is heavy on CPU, since they share\nno variables")
 	})
 	section(cmd, "Sessions", sessions.define)
+	section(cmd, "Recording", recordings.define)
 	section(cmd, "Artifacts", files.define)
 	section(cmd, "Logins of users, for tools", logins.define)
 	section(cmd, "Developer UI", ui.define)

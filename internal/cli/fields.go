@@ -21,6 +21,7 @@ var fields = map[string]string{ //nolint:gosec // names of flags
 	"Sessions.RunLease":            "--run_lease",
 	"Sessions.OnBusy":              "--concurrency",
 	"Sessions.OnDisconnect":        "--on_disconnect",
+	"Recording.Share":              "--record",
 	"Artifacts.URL":                "--artifact_service_uri",
 	"Logins.Key":                   "PARLEY_CREDENTIAL_KEY",
 	"Logins.KeyFile":               "--credential_key_file",

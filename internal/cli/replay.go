@@ -16,19 +16,19 @@ import (
 // next returns the next message, or io.EOF. A person is shown a prompt.
 type next func(ctx context.Context, prompt string) (string, error)
 
-// replay is a recorded conversation: the initial state, and the user's messages.
-type replay struct {
+// messages is a recorded conversation: the initial state, and the user's messages.
+type messages struct {
 	State   map[string]json.RawMessage `json:"state"`
 	Queries []string                   `json:"queries"`
 }
 
 // readReplay reads JSON, or text with one message per line.
-func readReplay(file string) (*replay, error) {
+func readReplay(file string) (*messages, error) {
 	text, err := os.ReadFile(file) //nolint:gosec // the user's own, and the user says which
 	if err != nil {
 		return nil, err
 	}
-	r := &replay{}
+	r := &messages{}
 	err = json.Unmarshal(text, r)
 	switch isJSON := strings.EqualFold(filepath.Ext(file), ".json"); {
 	case err == nil && (isJSON || r.Queries != nil):
@@ -39,7 +39,7 @@ func readReplay(file string) (*replay, error) {
 		}
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
-	r = &replay{}
+	r = &messages{}
 	for line := range bytes.Lines(text) {
 		if message := strings.TrimSpace(string(line)); message != "" {
 			r.Queries = append(r.Queries, message)
@@ -49,7 +49,7 @@ func readReplay(file string) (*replay, error) {
 }
 
 // next returns the messages in order.
-func (r *replay) next(context.Context, string) (string, error) {
+func (r *messages) next(context.Context, string) (string, error) {
 	if len(r.Queries) == 0 {
 		return "", io.EOF
 	}

@@ -111,7 +111,7 @@ func converse(ctx context.Context, env *Env, cfg parley.Config, opts runOptions)
 	context.AfterFunc(ctx, stop)
 	ctx, quit := context.WithCancel(ctx)
 	defer quit()
-	var script *replay
+	var script *messages
 	if opts.replay != "" {
 		var err error
 		if script, err = readReplay(env.path(opts.replay)); err != nil {

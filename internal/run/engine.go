@@ -54,6 +54,9 @@ type Options struct {
 	Peers Peers
 	// Observer receives the activity of runs; nil disables it.
 	Observer Observer
+	// Passive means that the engine only executes runs that are started with it: it
+	// claims no others, and leaves the upkeep of the store to other processes.
+	Passive bool
 	// Edges returns what makes the calls of models and tools for a run with these tools
 	// of the client; nil, or a nil result, if they are made directly.
 	Edges func(w Work, tools []tool.Declaration) Edges

@@ -56,8 +56,13 @@ func (u *upkeep) start() {
 	if e.cfg.Lease != 0 {
 		renew, poll := e.cfg.Lease/3, min(e.cfg.Lease/3, maxPoll)
 		u.wg.Go(func() { u.every(max(renew, time.Millisecond), u.renew) })
-		u.wg.Go(func() { u.every(max(poll, time.Millisecond), u.claimIdle) })
+		if !e.cfg.Passive {
+			u.wg.Go(func() { u.every(max(poll, time.Millisecond), u.claimIdle) })
+		}
 		u.wg.Go(func() { e.cfg.Store.Watch(u.ctx, u.changed) })
+	}
+	if e.cfg.Passive {
+		return
 	}
 	if e.cfg.Lease != 0 || e.cfg.TTL != 0 {
 		u.startSweep()

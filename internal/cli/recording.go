@@ -1,0 +1,256 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/parley-run/parley"
+	"github.com/parley-run/parley/replay"
+	"github.com/parley-run/parley/session"
+)
+
+// recordingFlags configure what is kept of runs so that they can be repeated.
+type recordingFlags struct {
+	share float64
+	ttl   time.Duration
+}
+
+func (r *recordingFlags) define(flags *pflag.FlagSet) {
+	flags.Float64Var(&r.share, "record", 0, "`share` of the runs of which requests to models and\nanswers of models and tools are kept, so that parley\nreplay can compare them: from 0 to 1, -1 for none\n(default 1 for a local server with the developer UI)")
+	flags.DurationVar(&r.ttl, "record_ttl", 7*24*time.Hour, "`time` after which recordings are deleted; 0 means with\ntheir sessions")
+}
+
+func (r *recordingFlags) configure(cfg *parley.Config) {
+	cfg.Recording.Share = r.share
+	if cfg.Recording.TTL = r.ttl; r.ttl == 0 {
+		cfg.Recording.TTL = -1
+	}
+}
+
+// replayOptions are the flags of replay about what is repeated, and how.
+type replayOptions struct {
+	user                  string
+	plan                  replay.Plan
+	instructions, results []string
+	json                  bool
+}
+
+func newReplay(env *Env) *cobra.Command {
+	var (
+		agents   agentFlags
+		sessions string
+		opts     replayOptions
+		level    = logLevels("warn")
+	)
+	cmd := &cobra.Command{
+		Use:   "replay session [run]",
+		Short: "Repeat runs, and compare them with what they were",
+		Long: `Repeat a run of a session with today's code, or all of them, and show what
+differs: requests to models, calls of tools, and events.
+
+Models and tools are not called: they answer what they answered in the run.
+A call for which there is no answer ends the repetition. Flags say which calls are
+made after all. A repetition is a new session; the one that is repeated stays as it
+is.
+
+Requests to models can only be compared in runs that were recorded: see --record of
+parley web and parley api_server.
+
+The exit code is 1 if something differs.`,
+		Example: `  parley replay trip-to-oslo --agent_dir my_agent --session_db_url sqlite://sessions.db
+  parley replay trip-to-oslo e-k3v7qzt5mwn2xh4bj6rdyp3fca --live_models --model gemini-2.5-pro
+  parley replay trip-to-oslo e-k3v7qzt5mwn2xh4bj6rdyp3fca --result '2={"temperature": 30}'`,
+		GroupID: groupAgents,
+		Args:    cobra.RangeArgs(1, 2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			cfg, err := agents.config(env, cmd, nil)
+			if err != nil {
+				return err
+			}
+			if err := agents.allow(&cfg, true); err != nil {
+				return err
+			}
+			if sessions == "" {
+				return errors.New("--session_db_url must name the database with the session")
+			}
+			cfg.Access.Mode, cfg.Log = parley.AccessLocal, env.logger(level.value, "text")
+			cfg.Sessions.URL, cfg.Sessions.Passive = sessions, true // runs of a server stay with it
+			if err := opts.parse(); err != nil {
+				return err
+			}
+			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+			defer stop()
+			return opts.repeat(ctx, env, cfg, args)
+		},
+	}
+	section(cmd, "Agents", agents.define)
+	cmd.Flags().Lookup("allow_processes").DefValue = "true"
+	section(cmd, "Session", func(flags *pflag.FlagSet) {
+		flags.StringVar(&sessions, "session_db_url", "", "database of the session: a `url` like\nsqlite:///path/to/file.db or postgres://user@host/db")
+		flags.StringVar(&opts.user, "user", "user", "`id` of the user")
+	})
+	section(cmd, "Calls", func(flags *pflag.FlagSet) {
+		flags.BoolVar(&opts.plan.LiveModels, "live_models", false, "call the models")
+		flags.BoolVar(&opts.plan.LiveTools, "live_tools", false, "call the tools, with all their effects")
+		flags.IntVar(&opts.plan.From, "from", 0, "call the models from the call with this `number` on")
+		flags.StringVar(&opts.plan.Model, "model", "", "`name` of the model to call in place of those of the\nagents; with --live_models or --from")
+		flags.StringArrayVar(&opts.instructions, "instruction", nil, "`agent=text` with another instruction for an agent; with\n--live_models or --from; repeat it for several")
+		flags.StringArrayVar(&opts.results, "result", nil, "`number=json` with another result for the recorded call\nof a tool; models are called from there on; repeat it\nfor several")
+	})
+	section(cmd, "Output", func(flags *pflag.FlagSet) {
+		flags.BoolVar(&opts.json, "json", false, "print a JSON document for each run")
+		flags.Var(level, "log_level", "minimum level to log")
+	})
+	return cmd
+}
+
+// parse reads the flags that have a name and a value.
+func (o *replayOptions) parse() error {
+	for _, one := range o.instructions {
+		name, text, ok := strings.Cut(one, "=")
+		if !ok {
+			return fmt.Errorf("--instruction: %q is not like agent=text", one)
+		}
+		if o.plan.Instructions == nil {
+			o.plan.Instructions = map[string]string{}
+		}
+		o.plan.Instructions[name] = text
+	}
+	for _, one := range o.results {
+		name, text, ok := strings.Cut(one, "=")
+		n, err := strconv.Atoi(name)
+		if !ok || err != nil {
+			return fmt.Errorf("--result: %q is not like 2={\"key\": \"value\"}", one)
+		}
+		if o.plan.Results == nil {
+			o.plan.Results = map[int]json.RawMessage{}
+		}
+		o.plan.Results[n] = json.RawMessage(text)
+	}
+	return nil
+}
+
+// repeat repeats the runs that args name.
+func (o *replayOptions) repeat(ctx context.Context, env *Env, cfg parley.Config, args []string) error {
+	srv, err := parley.Open(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	defer srv.Close(ctx)
+	app, err := theApp(ctx, &local{srv.Handler()}, cfg.Scripts.Dir)
+	if err != nil {
+		return err
+	}
+	key := session.Key{App: app.Name, User: o.user, ID: args[0]}
+	ids := args[1:]
+	if len(ids) == 0 {
+		if ids, err = runsOf(ctx, srv, key); err != nil {
+			return err
+		}
+	}
+	different := 0
+	for _, id := range ids {
+		report, err := srv.Replay(ctx, key, id, o.plan)
+		if err != nil {
+			return err
+		}
+		if !report.Same {
+			different++
+		}
+		if err := o.print(env, report); err != nil {
+			return err
+		}
+	}
+	if different > 0 {
+		return fmt.Errorf("%d of %d runs differ", different, len(ids))
+	}
+	return nil
+}
+
+// runsOf returns the ids of the runs of a session that have ended, oldest first.
+func runsOf(ctx context.Context, srv *parley.Server, key session.Key) ([]string, error) {
+	s, err := srv.Sessions().Get(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	var ids []string
+	for _, entry := range s.Entries {
+		ev, err := entry.Decode()
+		if err == nil && ev.Author == "user" && ev.Content != nil && !slices.Contains(ids, ev.InvocationID) {
+			ids = append(ids, ev.InvocationID)
+		}
+	}
+	if len(ids) == 0 {
+		return nil, fmt.Errorf("the session %s has no runs", key.ID)
+	}
+	return ids, nil
+}
+
+func (o *replayOptions) print(env *Env, r *replay.Report) error {
+	if o.json {
+		return json.NewEncoder(env.Stdout).Encode(r)
+	}
+	var b strings.Builder
+	verdict := "is the same"
+	if !r.Same {
+		verdict = "differs"
+	}
+	fmt.Fprintf(&b, "run %s %s (repeated in the session %s)\n", r.Run, verdict, r.Session)
+	if r.FromLog {
+		b.WriteString("  It was not recorded: requests to models were not compared.\n")
+	}
+	if r.CodeChanged {
+		b.WriteString("  The code of the application has changed since.\n")
+	}
+	for _, c := range r.Calls {
+		how := "recorded"
+		switch {
+		case c.Missing:
+			how = "not called, and no answer was recorded"
+		case c.Replaced:
+			how = "with another result"
+		case c.Live:
+			how = fmt.Sprintf("called, %.0f ms", c.Milliseconds)
+		}
+		fmt.Fprintf(&b, "  %d. %s %s: %s %s\n", c.Number, c.Agent, c.Kind, c.Name, how)
+		printDifferences(&b, c.Differences)
+	}
+	for _, ev := range r.Events {
+		if len(ev.Differences) > 0 {
+			fmt.Fprintf(&b, "  event of %s\n", ev.Author)
+			printDifferences(&b, ev.Differences)
+		}
+	}
+	for _, n := range r.Unused {
+		fmt.Fprintf(&b, "  The recorded call %d was not made.\n", n)
+	}
+	if r.Failure != nil && !r.Same {
+		fmt.Fprintf(&b, "  It ended: %s\n", r.Failure.Message)
+	}
+	_, err := fmt.Fprint(env.Stdout, clean(b.String())) // parts of it come from models and tools
+	return err
+}
+
+func printDifferences(b *strings.Builder, list []replay.Difference) {
+	for _, d := range list {
+		fmt.Fprintf(b, "     %s\n", d.Path)
+		if d.Recorded != nil {
+			fmt.Fprintf(b, "       - %s\n", d.Recorded)
+		}
+		if d.Now != nil {
+			fmt.Fprintf(b, "       + %s\n", d.Now)
+		}
+	}
+}
