@@ -87,25 +87,24 @@ type record struct {
 	user  *user
 	app   *shared
 
-	mu       sync.Mutex
-	gone     bool
-	told     bool     // whether it has subscriptions
-	recorded bool     // whether it has recordings
-	lent     bool     // readers share the state: it must be copied before a change
-	listed   bool     // idle has it
-	unused   uint8    // how often idle has found it unused
-	entries  []*Entry // append-only, so that readers may share it
-	calls    *CallIndex
-	rewound  int64
-	created  time.Time
-	updated  time.Time
-	state    State
-	initial  State
-	packed   string // of both states; empty if they are not packed, see idle
-	ttl      time.Duration
-	origin   *Origin  // immutable
-	runs     *runList // nil before the first run
-	safe     safe
+	mu      sync.Mutex
+	gone    bool
+	told    bool     // whether it has subscriptions
+	lent    bool     // readers share the state: it must be copied before a change
+	listed  bool     // idle has it
+	unused  uint8    // how often idle has found it unused
+	entries []*Entry // append-only, so that readers may share it
+	calls   *CallIndex
+	rewound int64
+	created time.Time
+	updated time.Time
+	state   State
+	initial State
+	packed  string // of both states; empty if they are not packed, see idle
+	ttl     time.Duration
+	origin  *Origin  // immutable
+	runs    *runList // nil before the first run
+	safe    safe
 }
 
 // NewMemory returns an empty store in memory, without API keys. Its leases do not

@@ -10,50 +10,88 @@ import (
 
 var _ Recordings = (*Memory)(nil)
 
-// recordings holds the recordings of all sessions, oldest first.
+// maxRecordings is how many bytes of recordings are kept. The oldest are deleted.
+const maxRecordings = 64 << 20
+
+// recordings holds the recordings of all sessions.
 type recordings struct {
-	mu   sync.Mutex
-	list []*keptRecording
+	mu    sync.Mutex
+	of    map[*record][]*keptRecording
+	order []*keptRecording // oldest first, also deleted ones
+	bytes int
 }
 
 type keptRecording struct {
 	Recording
 
-	of *record
+	of   *record
+	gone bool
 }
 
-// PutRecordings implements Recordings.
-func (m *Memory) PutRecordings(_ context.Context, list []*Recording) error {
-	for _, r := range list {
-		rec, err := m.hold(r.Key)
-		if err != nil {
-			continue // it was deleted
+// add adds a recording, or replaces the one of the same run and attempt.
+func (r *recordings) add(rec *record, one *Recording) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, k := range r.of[rec] {
+		if k.Run == one.Run && k.Attempt == one.Attempt {
+			r.remove(k)
+			break
 		}
-		m.recordings.mu.Lock()
-		m.recordings.remove(func(k *keptRecording) bool { return k.of == rec && k.Run == r.Run && k.Attempt == r.Attempt })
-		kept := &keptRecording{Recording: *r, of: rec}
-		kept.Created = wallClock()
-		m.recordings.list = append(m.recordings.list, kept)
-		rec.recorded = true
-		m.recordings.mu.Unlock()
-		rec.mu.Unlock()
 	}
-	return nil
+	kept := &keptRecording{Recording: *one, of: rec}
+	kept.Created = wallClock()
+	if r.of == nil {
+		r.of = map[*record][]*keptRecording{}
+	}
+	r.of[rec], r.order = append(r.of[rec], kept), append(r.order, kept)
+	r.bytes += len(kept.JSON)
+	r.shift(func(*keptRecording) bool { return r.bytes > maxRecordings })
 }
 
-// remove removes recordings. r.mu must be held.
-func (r *recordings) remove(which func(*keptRecording) bool) {
-	r.list = slices.DeleteFunc(r.list, which)
+// remove removes a recording. r.mu must be held.
+func (r *recordings) remove(k *keptRecording) {
+	r.bytes -= len(k.JSON)
+	k.gone, k.JSON = true, nil
+	left := slices.DeleteFunc(r.of[k.of], func(other *keptRecording) bool { return other == k })
+	if r.of[k.of] = left; len(left) == 0 {
+		delete(r.of, k.of)
+	}
+}
+
+// shift removes the oldest recordings as long as they are to go. r.mu must be held.
+func (r *recordings) shift(goes func(*keptRecording) bool) (n int) {
+	for ; n < len(r.order); n++ {
+		if k := r.order[n]; !k.gone {
+			if !goes(k) {
+				break
+			}
+			r.remove(k)
+		}
+	}
+	r.order = r.order[n:]
+	return n
 }
 
 // forget removes the recordings of a session.
 func (r *recordings) forget(rec *record) {
-	if !rec.recorded {
-		return
-	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.remove(func(k *keptRecording) bool { return k.of == rec })
+	for _, k := range slices.Clone(r.of[rec]) {
+		r.remove(k)
+	}
+}
+
+// PutRecordings implements Recordings.
+func (m *Memory) PutRecordings(_ context.Context, list []*Recording) error {
+	for _, one := range list {
+		rec, err := m.hold(one.Key)
+		if err != nil {
+			continue // it was deleted
+		}
+		m.recordings.add(rec, one)
+		rec.mu.Unlock()
+	}
+	return nil
 }
 
 // Recordings implements Recordings.
@@ -66,8 +104,8 @@ func (m *Memory) Recordings(_ context.Context, key Key, run string) ([]*Recordin
 	defer rec.mu.Unlock()
 	m.recordings.mu.Lock()
 	defer m.recordings.mu.Unlock()
-	for _, k := range m.recordings.list {
-		if k.of == rec && k.Run == run {
+	for _, k := range m.recordings.of[rec] {
+		if k.Run == run {
 			one := k.Recording
 			found = append(found, &one)
 		}
@@ -78,13 +116,9 @@ func (m *Memory) Recordings(_ context.Context, key Key, run string) ([]*Recordin
 
 // SweepRecordings implements Recordings.
 func (m *Memory) SweepRecordings(_ context.Context, age time.Duration) (done bool, err error) {
+	before := wallClock().Add(-age)
 	m.recordings.mu.Lock()
 	defer m.recordings.mu.Unlock()
-	before := wallClock().Add(-age)
-	n := 0
-	for n < len(m.recordings.list) && n < sweepRecordings && m.recordings.list[n].Created.Before(before) {
-		n++
-	}
-	m.recordings.list = slices.Delete(m.recordings.list, 0, n)
-	return n < sweepRecordings, nil
+	m.recordings.shift(func(k *keptRecording) bool { return k.Created.Before(before) })
+	return true, nil
 }

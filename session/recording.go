@@ -32,6 +32,3 @@ type Recordings interface {
 	// and reports whether there are no more.
 	SweepRecordings(ctx context.Context, age time.Duration) (done bool, err error)
 }
-
-// sweepRecordings is how many recordings Memory.SweepRecordings visits at once.
-const sweepRecordings = 1000
