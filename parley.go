@@ -162,7 +162,7 @@ func (s *Server) open(ctx context.Context) (err error) {
 	if s.peer != nil && lease != 0 {
 		peers = s.peer
 	}
-	s.recorder = s.newRecorder()
+	s.recorder = s.newRecorder() //nolint:contextcheck // it ends with the server
 	s.engine = run.NewEngine(run.Options{
 		Passive: cfg.Sessions.Passive, Edges: s.edges(), Store: s.store, Peers: peers, Agent: s.apps.Agent, Models: names, Log: cfg.Log, MaxModelCalls: cfg.Limits.ModelCalls,
 		Lease: lease, TTL: cfg.Sessions.TTL, WaitTTL: cfg.waitTTL(), Now: cfg.Now,

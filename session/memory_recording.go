@@ -59,7 +59,8 @@ func (r *recordings) remove(k *keptRecording) {
 }
 
 // shift removes the oldest recordings as long as they are to go. r.mu must be held.
-func (r *recordings) shift(goes func(*keptRecording) bool) (n int) {
+func (r *recordings) shift(goes func(*keptRecording) bool) {
+	n := 0
 	for ; n < len(r.order); n++ {
 		if k := r.order[n]; !k.gone {
 			if !goes(k) {
@@ -69,7 +70,6 @@ func (r *recordings) shift(goes func(*keptRecording) bool) (n int) {
 		}
 	}
 	r.order = r.order[n:]
-	return n
 }
 
 // forget removes the recordings of a session.

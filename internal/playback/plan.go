@@ -3,6 +3,7 @@ package playback
 import (
 	"encoding/json"
 	"fmt"
+
 	"github.com/parley-run/parley/replay"
 )
 

@@ -142,7 +142,7 @@ func (s *Service) Replay(ctx context.Context, key session.Key, runID, id string,
 
 // store stores a repetition.
 func (s *Service) store(ctx context.Context, of *original, fork session.Key, entries []*session.Entry) error {
-	origin := &session.Origin{Session: of.session.Key.ID, Root: of.session.Key.ID, Replay: of.run.ID}
+	origin := &session.Origin{Session: of.session.ID, Root: of.session.ID, Replay: of.run.ID}
 	if of.session.Origin != nil {
 		origin.Root = of.session.Origin.Root
 	}

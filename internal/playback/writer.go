@@ -43,8 +43,10 @@ type Recorder struct {
 // NewRecorder returns a recorder that records a share of runs, from 0 to 1, and keeps
 // recordings for age; 0 means as long as their sessions. It must be closed.
 func NewRecorder(store session.Recordings, share float64, age time.Duration, code func(app string) string, log *slog.Logger) *Recorder {
-	r := &Recorder{store: store, share: share, age: age, code: code, log: log,
-		stop: make(chan struct{}), stopped: make(chan struct{}), wake: make(chan struct{}, 1)}
+	r := &Recorder{
+		store: store, share: share, age: age, code: code, log: log,
+		stop: make(chan struct{}), stopped: make(chan struct{}), wake: make(chan struct{}, 1),
+	}
 	go r.write()
 	return r
 }

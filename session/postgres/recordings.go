@@ -52,7 +52,7 @@ func (s *backend) PutRecordings(ctx context.Context, list []*session.Recording) 
 	for _, r := range last {
 		d := r.Key.Digest()
 		digests, docs = append(digests, d[:]), append(docs, r.JSON)
-		runs, attempts = append(runs, wellFormed(r.Run)), append(attempts, int32(r.Attempt)) //nolint:gosec // there are few
+		runs, attempts = append(runs, wellFormed(r.Run)), append(attempts, int32(r.Attempt))
 	}
 	return s.deliver(ctx, "storing recordings", sqlPutRecordings, digests, runs, attempts, docs)
 }

@@ -63,7 +63,11 @@ func recordingsPut(p *place) {
 			key       session.Key
 			run, want string
 		}{
-			{one, "r", `1:"a" 2:"b"`}, {two, "r", `1:"d"`}, {one, "other", "1:\x00\x01\x02"}, {one, "none", ""}, {key("none"), "r", ""},
+			{one, "r", `1:"a" 2:"b"`},
+			{two, "r", `1:"d"`},
+			{one, "other", "1:\x00\x01\x02"},
+			{one, "none", ""},
+			{key("none"), "r", ""},
 			{one, "\xff", ""},
 		} {
 			if got := where.recorded(tt.key, tt.run); got != tt.want {
