@@ -164,13 +164,14 @@ func (w *watcher) shrink() {
 		w.skip--
 		return
 	}
-	shrinkAll()
+	Shrink()
 	debug.FreeOSMemory()
 	w.wait = min(2*w.wait+1, patience)
 	w.skip = w.wait
 }
 
-func shrinkAll() {
+// Shrink calls the functions of OnShortage.
+func Shrink() {
 	mu.Lock()
 	all := make([]func(), 0, len(shrinkers))
 	for shrink := range shrinkers {
