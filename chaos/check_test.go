@@ -268,8 +268,8 @@ func (v *verdict) outcome(m *message, r *session.Run) {
 	case session.Failed:
 		// When its turn came, the call was answered, or had been rewound.
 		late := m.answers != "" && r.First == 0 && (r.Failure.Type == "answered" || r.Failure.Type == "unknown_call" && v.conv.rewound)
-		lost := v.conv.key.App == "hand" && r.Attempt > 1 // a function cannot be taken over
-		away := *long && r.Failure.Type == "store"        // the database, for longer than it is waited for
+		lost := v.conv.key.App == "hand" && r.Attempt > 1             // a function cannot be taken over
+		away := (*long || v.slow.Load()) && r.Failure.Type == "store" // the database, for longer than it is waited for
 		died := r.Failure.Type == run.Crashed && r.Attempt > run.MaxDeaths
 		if !late && !lost && !away && !died {
 			v.problem("%s: the run %s failed: %v", m.word, r.ID, r.Failure)

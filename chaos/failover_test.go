@@ -42,7 +42,8 @@ func TestFailover(t *testing.T) {
 	w := newWorld(t, pgtest.Hosts(primary.URL(), primary.Addr(), second.Addr()), primary, 3, 8)
 	standby := second
 	w.fault = func(random *rand.Rand) {
-		old := w.server
+		old, slow := w.server, time.AfterFunc(5*time.Second, func() { w.slow.Store(true) })
+		defer slow.Stop()
 		how := random.IntN(3)
 		w.did("Postgres: %s, and the standby is promoted", [...]string{"stopped", "stopped at once", "kill -9"}[how])
 		switch how {
@@ -59,6 +60,7 @@ func TestFailover(t *testing.T) {
 			return
 		}
 		w.did("Postgres: promoted")
+		slow.Stop()
 		w.server, standby = standby, old
 		pace(random, time.Millisecond, 500*time.Millisecond)
 		if err := standby.Follow(w.stop, w.server); err != nil {

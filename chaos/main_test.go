@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -87,6 +88,7 @@ type world struct {
 	server   *pgtest.Server   // nil without Postgres
 	second   *pgtest.Server   // nil with one database
 	fault    func(*rand.Rand) // of the database, beside a restart; nil for none
+	slow     atomic.Bool      // the machine is so busy that the database may have been away for longer than servers wait
 	dir      string
 	ledger   string
 	replicas []*replica

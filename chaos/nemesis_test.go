@@ -99,7 +99,7 @@ func (w *world) hurt(r *replica, random *rand.Rand) {
 
 func (w *world) launch(r *replica) {
 	err := r.launch()
-	for end := time.Now().Add(quiet); err != nil && *long && time.Now().Before(end); {
+	for end := time.Now().Add(quiet); err != nil && (*long || w.slow.Load()) && time.Now().Before(end); {
 		w.did("%v", err) // a server does not wait for the database forever
 		err = r.launch()
 	}

@@ -14,7 +14,10 @@ import (
 // test/postgres.
 func TestNewest(t *testing.T) {
 	t.Parallel()
-	server := private(t, pgtest.Options{NoSync: true, Version: pgtest.Versions[len(pgtest.Versions)-1]})
+	if testing.Short() {
+		t.Skip("it starts a Postgres server")
+	}
+	server := private(t, pgtest.Options{NoSync: true, Version: pgtest.Newest(t)})
 	s := open(t, server.URL(), session.Options{Lease: time.Minute})
 	underway(t, s, func() {
 		if err := server.Restart(t.Context()); err != nil {

@@ -126,7 +126,7 @@ func TestVersions(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it starts a Postgres server")
 	}
-	newest := pgtest.Versions[len(pgtest.Versions)-1]
+	newest := pgtest.Newest(t)
 	s, err := pgtest.New(t.Context(), pgtest.Options{NoSync: true, Version: newest})
 	if err != nil {
 		t.Fatal(err)

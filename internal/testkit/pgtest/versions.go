@@ -1,10 +1,11 @@
 package pgtest
 
 import (
-	"bytes"
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"embed"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,7 +13,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
+	"testing"
+
+	"github.com/parley-run/parley/internal/testkit"
 )
 
 // Versions are those of Postgres that tests can start, beside the one that is
@@ -24,6 +29,17 @@ const versionVariable = "PARLEY_TEST_POSTGRES"
 
 //go:embed all:versions
 var locks embed.FS
+
+// Newest returns the newest of the versions. It skips the test where there are no
+// programs for it.
+func Newest(tb testing.TB) string {
+	tb.Helper()
+	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
+		tb.Skip("the programs of Postgres are packages for Linux on amd64")
+	}
+	testkit.Program(tb, "npm", "npm", "npm")
+	return Versions[len(Versions)-1]
+}
 
 // programs is the directory with the programs of a version.
 func (s *Server) programs(ctx context.Context, version string) (string, error) {
@@ -82,15 +98,16 @@ func fetch(ctx context.Context, version string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	dir := filepath.Join(cache, "parley-tests", "postgres-"+version)
-	if have, err := os.ReadFile(filepath.Join(dir, "package-lock.json")); err == nil && bytes.Equal(have, lock) { //nolint:gosec // in our own directory
+	sum := sha256.Sum256(lock)
+	dir := filepath.Join(cache, "parley-tests", "postgres-"+version+"-"+hex.EncodeToString(sum[:8]))
+	if _, err := os.Stat(dir); err == nil { //nolint:gosec // in the user's cache
 		return dir, nil
 	}
 	npm, err := exec.LookPath("npm")
 	if err != nil {
 		return "", errors.New("npm was not found: install Node.js")
 	}
-	if err := os.MkdirAll(filepath.Dir(dir), 0o700); err != nil { //nolint:gosec // in the user's cache
+	if err := os.MkdirAll(filepath.Dir(dir), 0o700); err != nil { //nolint:gosec // as above
 		return "", err
 	}
 	half, err := os.MkdirTemp(filepath.Dir(dir), "half-") // so that dir is whole, or not there
@@ -111,9 +128,6 @@ func fetch(ctx context.Context, version string) (string, error) {
 	cmd.Dir = half
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("npm ci: %w\n%s", err, out[max(0, len(out)-2000):])
-	}
-	if err := os.RemoveAll(dir); err != nil { //nolint:gosec // as above
-		return "", err
 	}
 	if err := os.Rename(half, dir); err != nil && !errors.Is(err, fs.ErrExist) { //nolint:gosec // as above; another process may have been first
 		return "", err
