@@ -45,7 +45,7 @@ const shots: Shot[] = [
   { name: 'apps', path: () => '/', ready: (p) => p.getByText('index.ts:5:3').waitFor() },
   { name: 'app', path: () => '/ui/apps/relay', ready: (p) => p.locator('svg[role=img]').waitFor() },
   { name: 'app-connect', path: () => '/ui/apps/city?connect=openai', ready: connectShown },
-  { name: 'sessions', path: () => `/ui/apps/city/users/${user}/sessions`, ready: (p) => p.getByText('Trip to New York').waitFor() },
+  { name: 'sessions', path: () => `/ui/apps/city/users/${user}/sessions`, ready: (p) => p.getByRole('link', { name: 'Trip to New York' }).waitFor() },
   { name: 'sessions-empty', path: () => `/ui/apps/city/users/nemo/sessions`, ready: (p) => p.getByText('has not talked').waitFor() },
   {
     name: 'workbench', path: () => '/ui' + sessionPath('city', user, 'trip'),

@@ -53,6 +53,7 @@ test('a login is completed in the waiting room', async () => {
   const user = fresh('waiter');
   await session('calendar', user, 's', 'What is on?');
   const page = await open(`/ui/apps/calendar/users/${user}/waiting`);
+  await expect.poll(() => page.locator('[data-badge]').first().textContent()).toBe('1 waiting');
   const opened = page.waitForEvent('popup');
   await page.getByRole('button', { name: 'Log in', exact: true }).click();
   const popup = await opened;

@@ -185,8 +185,11 @@ function Rail({ scope, address, openPalette }: { scope: Scope; address: string; 
             >
               <Icon name={place.icon} />
               <span className="sr-only flex-1 xl:not-sr-only">{place.label}</span>
-              {place.label === 'Waiting' && <span className="max-xl:absolute max-xl:top-0 max-xl:-right-0.5"><Badge count={waiting} /></span>}
-              <span className="hidden opacity-0 group-hover:opacity-100 xl:inline"><Kbd>{place.keys}</Kbd></span>
+              {place.label === 'Waiting' && waiting > 0 ? (
+                <span className="max-xl:absolute max-xl:top-0 max-xl:-right-0.5"><Badge count={waiting} /></span>
+              ) : (
+                <span className="hidden opacity-0 group-hover:opacity-100 xl:inline"><Kbd>{place.keys}</Kbd></span>
+              )}
             </Link>
           </li>
         ))}

@@ -13,11 +13,14 @@ import { Table, type Column } from '../ui/table';
 import { say } from '../ui/toast';
 
 const columns: Column[] = [{ name: 'status' }, { name: 'session' }, { name: 'run', from: 'md' }, { name: 'tokens', from: 'sm' }, { name: 'took', from: 'sm' }, { name: 'started', from: 'sm' }];
+/** How many runs are shown at once. */
+const page = 100;
 const groups = ['all', 'running', 'queued', 'waiting', 'failed'] as const;
 
 export default function RunsScreen({ app, user }: { app: string; user: string }) {
   const client = useQueryClient();
   const [shown, setShown] = useState<(typeof groups)[number]>('all');
+  const [most, setMost] = useState(page);
   const runs = useQuery({
     queryKey: ['runs', app, user],
     queryFn: ({ signal }) => ask<Run[]>(calls.recentRuns(app, user), signal),
@@ -68,7 +71,7 @@ export default function RunsScreen({ app, user }: { app: string; user: string })
       )}
       {list.length > 0 && (
         <Table columns={columns}>
-          {list.map((run) => (
+          {list.slice(0, most).map((run) => (
             <tr key={run.id} className="border-t align-top hover:bg-paper">
               <td className="px-4 py-1.5">
                 <Status value={run.status} />
@@ -94,6 +97,7 @@ export default function RunsScreen({ app, user }: { app: string; user: string })
           ))}
         </Table>
       )}
+      {list.length > most && <div className="mt-3 flex justify-center"><Button onClick={() => setMost(most + page)}>Show more</Button></div>}
     </Screen>
   );
 }

@@ -65,7 +65,7 @@ export default function SessionsScreen({ app, user }: { app: string; user: strin
           data-search
           type="search"
           aria-label="Search sessions"
-          placeholder="Search titles and last messages, or labels as name:value   /"
+          placeholder="Search, or label:value   /"
           value={typed}
           onChange={(e) => setTyped(e.target.value)}
           className="field w-full max-w-[420px]"

@@ -117,7 +117,7 @@ export function Author({ name }: { name: string }) {
 const taken = new Map<string, number>();
 const hues = 12;
 
-/** Colours that are apart from one another, and dark or light enough for text. An agent has the same one on every screen. */
+/** Colours that are apart from one another, and dark or light enough for text. Agents that are seen together differ, up to twelve. */
 export function authorColour(name: string): string {
   if (name === 'user') return 'var(--soft)';
   if (!taken.has(name)) {
