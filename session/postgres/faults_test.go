@@ -45,6 +45,7 @@ type talk struct {
 	plain bool     // changes can be made together with those of others
 	log   []string // ids of events, in their order
 	runs  int
+	epoch int64 // the last
 }
 
 // turn does a run of four events, with a patch in the middle.
@@ -71,6 +72,9 @@ func (c *talk) turn(ctx context.Context, s session.Backend) error {
 	if begun.Session == nil || begun.Repeat || begun.Session.Seq != int64(len(c.log)) || len(begun.Session.Entries) != len(c.log) {
 		return fmt.Errorf("begin: %+v, session %+v, after %d entries", begun.Run, begun.Session, len(c.log))
 	}
+	if begun.Run.Epoch <= c.epoch {
+		return fmt.Errorf("begin: the epoch %d comes after %d", begun.Run.Epoch, c.epoch)
+	}
 	if err := place("begin", message); err != nil {
 		return err
 	}
@@ -82,6 +86,7 @@ func (c *talk) turn(ctx context.Context, s session.Backend) error {
 			return fmt.Errorf("claim: %w", err)
 		}
 	}
+	c.epoch = begun.Run.Epoch
 	for i := range 3 {
 		e, notes := say(fmt.Sprint(run, "-", i), "step", fmt.Sprint(i), "app:"+c.key.ID, fmt.Sprint(i)), session.Journal{"step": []byte{byte(i)}}
 		if c.plain {

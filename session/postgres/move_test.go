@@ -271,6 +271,17 @@ func TestMoveWhileServing(t *testing.T) {
 			time.Sleep(10 * time.Millisecond)
 		}
 	})
+	var made []session.Key
+	wg.Go(func() { // a session must not be created where its user has left
+		for n := 0; !stop.Load(); n++ {
+			k := session.Key{App: "app", User: fmt.Sprint("new", n%64), ID: fmt.Sprint("made", n)}
+			if _, err := servers[n%2].Create(ctx, session.NewSession{Key: k}); err != nil {
+				t.Errorf("creating a session: %v", err)
+				return
+			}
+			made = append(made, k)
+		}
+	})
 	interrupted := 0
 	for wait := 20 * time.Millisecond; ; wait += time.Duration(rand.IntN(60)) * time.Millisecond {
 		short, cancel := context.WithTimeout(t.Context(), wait)
@@ -289,6 +300,11 @@ func TestMoveWhileServing(t *testing.T) {
 	if err := errors.Join(errs...); err != nil {
 		t.Fatal(err)
 	}
+	for i, k := range made {
+		if _, err := servers[i%2].Get(t.Context(), k, session.Read{}); err != nil {
+			t.Errorf("%v: %v", k, err)
+		}
+	}
 	turns, there := 0, 0
 	for _, c := range talks {
 		c.check(t, servers[0])
@@ -299,7 +315,7 @@ func TestMoveWhileServing(t *testing.T) {
 	if there == 0 || there == users {
 		t.Errorf("%d of %d users are in the second database", there, users)
 	}
-	t.Logf("%d runs, %d interrupted moves", turns, interrupted)
+	t.Logf("%d runs, %d sessions, %d interrupted moves", turns, len(made), interrupted)
 }
 
 // A process that is killed in the middle of a move leaves a user in neither database.
@@ -337,6 +353,17 @@ func TestMoveCompletedByServer(t *testing.T) {
 	if m.HomeOf(k) == home || other.HomeOf(k) == home {
 		t.Error("the user has not moved")
 	}
+	// A call whose answer was lost before the user moved is not executed again.
+	twice := say("twice")
+	for range 2 {
+		if err := m.Append(t.Context(), k, held[0].Epoch, nil, twice); err != nil || twice.Seq != 5 {
+			t.Errorf("the entry is #%d, error %v", twice.Seq, err)
+		}
+		if err := other.Leave(t.Context(), k); err != nil {
+			t.Fatal(err)
+		}
+	}
+	before = described(t, m, k)
 	// And back, where rows of the first move may be left.
 	if err := other.Leave(t.Context(), k); err != nil {
 		t.Fatal(err)
