@@ -168,14 +168,22 @@ func (s *backend) usersWithUsage(ctx context.Context) (users map[user]int32, err
 
 // finish completes moves that were interrupted.
 func (m *many) finish(ctx context.Context) error {
+	known := map[*backend]map[int32]whereabouts{}
+	for _, s := range m.members {
+		all, err := s.allSlots(ctx)
+		if err != nil {
+			return err
+		}
+		known[s] = all
+	}
 	for _, from := range m.members {
-		known, err := from.allSlots(ctx)
+		rest, err := from.movingSlots(ctx)
 		if err != nil {
 			return err
 		}
 		left := map[*backend][]int32{}
-		for slot, w := range known {
-			if to := m.byName[w.Name]; !w.Here && w.Hop > 0 && to != nil {
+		for slot, w := range known[from] {
+			if to := m.byName[w.Name]; !w.Here && to != nil && (known[to][slot].Hop < w.Hop || rest[slot]) {
 				left[to] = append(left[to], slot)
 			}
 		}
@@ -187,6 +195,21 @@ func (m *many) finish(ctx context.Context) error {
 		}
 	}
 	return m.load(ctx)
+}
+
+// movingSlots returns the slots of which something is left from a move.
+func (s *backend) movingSlots(ctx context.Context) (found map[int32]bool, err error) {
+	err = s.read(ctx, "reading what moves", func(ctx context.Context, conn *pgxpool.Conn) error {
+		rows, err := conn.Query(ctx, `SELECT DISTINCT slot FROM parley_moving`)
+		if err != nil {
+			return err
+		}
+		found = map[int32]bool{}
+		var slot int32
+		_, err = pgx.ForEachRow(rows, []any{&slot}, func() error { found[slot] = true; return nil })
+		return err
+	})
+	return found, err
 }
 
 // moveUsers moves the users whose place changes when databases are added to a list, and

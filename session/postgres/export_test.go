@@ -94,6 +94,9 @@ var Move = moveUsers
 // Many is a store in several databases.
 type Many = many
 
+// SetWait is for tests on a machine that is busy.
+func (m *many) SetWait(d time.Duration) { m.wait = d }
+
 // Leave begins to move the user of a key to another database, and does not complete
 // it, as if the process had been killed.
 func (m *many) Leave(ctx context.Context, key session.Key) error {

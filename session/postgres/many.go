@@ -24,6 +24,7 @@ type many struct {
 	cancel  context.CancelFunc
 	ended   sync.WaitGroup
 	added   chan struct{}
+	wait    time.Duration // see askTimeout
 
 	mu        sync.Mutex
 	homes     [slots]*backend
@@ -59,7 +60,7 @@ func openMany(ctx context.Context, urls []string, o session.Options) (*many, err
 // that is new gets no users before they are moved, unless there are none yet.
 func combine(ctx context.Context, list []*backend) (*many, error) {
 	m := &many{
-		members: list, byName: map[string]*backend{}, added: make(chan struct{}, 1), unknown: map[int32]string{},
+		members: list, byName: map[string]*backend{}, added: make(chan struct{}, 1), wait: askTimeout, unknown: map[int32]string{},
 		renewing: map[*backend]chan struct{}{}, following: map[int32]chan struct{}{},
 	}
 	life, cancel := context.WithCancel(context.WithoutCancel(ctx))

@@ -34,7 +34,7 @@ func available[T any](answers []answer[T]) ([]T, error) {
 
 // Idle implements session.Leases.
 func (m *many) Idle(ctx context.Context, limit int) ([]session.Key, error) {
-	lists, err := available(ask(ctx, m, askTimeout, func(ctx context.Context, s *backend) ([]session.Key, error) { return s.Idle(ctx, limit) }))
+	lists, err := available(ask(ctx, m, m.wait, func(ctx context.Context, s *backend) ([]session.Key, error) { return s.Idle(ctx, limit) }))
 	keys := []session.Key{}
 	for i := 0; len(keys) < limit; i++ { // those that have waited longest first, of each
 		more := false
@@ -56,7 +56,7 @@ func (m *many) Idle(ctx context.Context, limit int) ([]session.Key, error) {
 func (m *many) Renew(ctx context.Context) (held []session.Held, err error) {
 	seen := map[string]bool{}
 	for range 2 {
-		answers := ask(ctx, m, askTimeout, m.renew)
+		answers := ask(ctx, m, m.wait, m.renew)
 		for _, one := range answers {
 			if one.err != nil {
 				err = one.err
@@ -108,7 +108,7 @@ func (m *many) Watch(ctx context.Context, changed func(hint uint64)) {
 // CountQueued implements session.Runs. It counts those of the databases that can be
 // used: the others cannot begin.
 func (m *many) CountQueued(ctx context.Context) (sum int64, err error) {
-	counts, err := available(ask(ctx, m, askTimeout, func(ctx context.Context, s *backend) (int64, error) { return s.CountQueued(ctx) }))
+	counts, err := available(ask(ctx, m, m.wait, func(ctx context.Context, s *backend) (int64, error) { return s.CountQueued(ctx) }))
 	for _, n := range counts {
 		sum += n
 	}
@@ -235,7 +235,7 @@ func (m *many) Usage(ctx context.Context, q session.UsageQuery, p session.Page) 
 // the limit before the others had theirs.
 func (m *many) ClaimDeliveries(ctx context.Context, lease time.Duration, limit int) ([]*session.Delivery, error) {
 	each := (limit + len(m.members) - 1) / len(m.members)
-	lists, err := available(ask(ctx, m, askTimeout, func(ctx context.Context, s *backend) ([]*session.Delivery, error) {
+	lists, err := available(ask(ctx, m, m.wait, func(ctx context.Context, s *backend) ([]*session.Delivery, error) {
 		return s.ClaimDeliveries(ctx, lease, each)
 	}))
 	return slices.Concat(lists...), err

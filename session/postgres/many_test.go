@@ -17,15 +17,18 @@ func openMany(tb testing.TB, list string, o session.Options) session.Store {
 	if o.Owner == "" {
 		o.Owner = fmt.Sprint("owner-", owners.Add(1))
 	}
-	s, err := postgres.Open(tb.Context(), list, o)
+	m, err := postgres.OpenMany(tb.Context(), list, o)
 	if err != nil {
 		tb.Fatalf("Open: %v", err)
 	}
+	m.SetWait(time.Minute)
 	tb.Cleanup(func() {
-		if err := s.Close(); err != nil {
+		if err := m.Close(); err != nil {
 			tb.Errorf("Close: %v", err)
 		}
 	})
+	s := session.NewStore(m)
+	s.Keys = m
 	return s
 }
 

@@ -143,8 +143,14 @@ func (s *backend) leave(ctx context.Context, list []int32, to string, usage map[
 		if _, err := tx.Exec(ctx, `DELETE FROM parley_moving WHERE slot = ANY ($1::integer[])`, left); err != nil {
 			return err
 		}
-		if err := leaveRows(ctx, tx, left, usage); err != nil {
+		var occupied bool
+		if err := tx.QueryRow(ctx, sqlOccupied).Scan(&occupied); err != nil {
 			return err
+		}
+		if occupied {
+			if err := leaveRows(ctx, tx, left, usage); err != nil {
+				return err
+			}
 		}
 		_, err = tx.Exec(ctx, `INSERT INTO parley_slots AS t (slot, here, name, hop) SELECT u.slot, false, $2::text, 1 FROM unnest($1::integer[]) AS u (slot)
 			ON CONFLICT (slot) DO UPDATE SET here = false, name = excluded.name, hop = t.hop + 1`, left, to)
@@ -304,13 +310,21 @@ func arriveRows(ctx context.Context, tx pgx.Tx, list []int32, source *backend) e
 }
 
 func addRows(ctx context.Context, tx pgx.Tx, list []int32, conn *pgxpool.Conn) error {
+	rows, err := conn.Query(ctx, `SELECT DISTINCT kind FROM parley_moving WHERE slot = ANY ($1::integer[])`, list)
+	if err != nil {
+		return err
+	}
+	there, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		return fmt.Errorf("reading what moves: %w", err)
+	}
 	for _, k := range append(kindNames(), "parley_usage_log") {
+		if !slices.Contains(there, k) {
+			continue
+		}
 		count, sum, err := digestMoving(ctx, conn, list, k)
 		if err != nil {
 			return err
-		}
-		if count == 0 {
-			continue
 		}
 		added, err := copyRows(ctx, tx, conn, list, k)
 		if err != nil {

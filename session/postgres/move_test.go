@@ -24,6 +24,7 @@ func openParts(tb testing.TB, list string) *postgres.Many {
 	if err != nil {
 		tb.Fatal(err)
 	}
+	m.SetWait(time.Minute)
 	tb.Cleanup(func() { _ = m.Close() })
 	return m
 }
@@ -261,7 +262,7 @@ func TestMoveWhileServing(t *testing.T) {
 			}
 		})
 	}
-	wg.Go(func() { // a server must not believe that it has lost a run that moves
+	wg.Go(func() { // it locks rows that move
 		for !stop.Load() {
 			for _, s := range servers {
 				if _, err := s.Renew(ctx); err != nil {
@@ -273,7 +274,7 @@ func TestMoveWhileServing(t *testing.T) {
 	})
 	var made []session.Key
 	wg.Go(func() { // a session must not be created where its user has left
-		for n := 0; !stop.Load(); n++ {
+		for n := 0; n < 500 && !stop.Load(); n++ {
 			k := session.Key{App: "app", User: fmt.Sprint("new", n%64), ID: fmt.Sprint("made", n)}
 			if _, err := servers[n%2].Create(ctx, session.NewSession{Key: k}); err != nil {
 				t.Errorf("creating a session: %v", err)
@@ -283,7 +284,7 @@ func TestMoveWhileServing(t *testing.T) {
 		}
 	})
 	interrupted := 0
-	for wait := 20 * time.Millisecond; ; wait += time.Duration(rand.IntN(60)) * time.Millisecond {
+	for wait := 20 * time.Millisecond; ; wait += wait/4 + time.Duration(rand.Int64N(int64(wait/4))) {
 		short, cancel := context.WithTimeout(t.Context(), wait)
 		_, err := postgres.Move(short, list, session.Options{Owner: fmt.Sprint("mover-", owners.Add(1))}, nil)
 		cancel()
@@ -458,4 +459,89 @@ func TestOneOfTwoDown(t *testing.T) {
 		}
 		return err
 	})
+}
+
+// blocked waits until so many connections to a database wait for a lock.
+func blocked(t *testing.T, database string, n int) {
+	t.Helper()
+	eventually(t, func() error {
+		var waiting int
+		one(t, database, `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`, &waiting)
+		if waiting < n {
+			return fmt.Errorf("%d connections wait for a lock, want %d", waiting, n)
+		}
+		return nil
+	})
+}
+
+// A user does not leave while a transaction of that user is in progress: what it stores
+// moves, too.
+func TestMoveWaitsForWriters(t *testing.T) {
+	t.Parallel()
+	for what, test := range map[string]struct {
+		obstacle string // a row for which the writer has to wait in the middle
+		write    func(*postgres.Many, session.Key, int64) error
+		want     int // entries
+	}{
+		"Append": {
+			`INSERT INTO parley_events (session, seq, json) SELECT ordinal, 5, '' FROM parley_sessions WHERE digest = $1 AND $2::bytea IS NOT NULL`,
+			func(m *postgres.Many, k session.Key, epoch int64) error {
+				return m.Append(t.Context(), k, epoch, nil, say("appended"))
+			}, 5,
+		},
+		"Create": {
+			`INSERT INTO parley_sessions (digest, owner, app, usr, id, hidden, nonce, ttl, created, updated)
+				SELECT $2, $2, '', '', '', false, 0, 0, now(), now() WHERE $1::bytea IS NOT NULL`,
+			func(m *postgres.Many, k session.Key, _ int64) error {
+				_, err := m.Create(t.Context(), session.NewSession{Key: createdBy(k)})
+				return err
+			}, 4,
+		},
+	} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			database := pgtest.Quick(t).Database(t)
+			list := two(t, database)
+			m := openParts(t, list)
+			k := userKey(1)
+			fillUser(t, m, k)
+			held, err := m.Renew(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			tx := locking(t, session.URLs(list)[m.HomeOf(k)])
+			digest, created := k.Digest(), createdBy(k).Digest()
+			if _, err := tx.Exec(t.Context(), test.obstacle, digest[:], created[:]); err != nil {
+				t.Fatal(err)
+			}
+			var wg sync.WaitGroup
+			wg.Go(func() {
+				if err := test.write(m, k, held[0].Epoch); err != nil {
+					t.Error(err)
+				}
+			})
+			blocked(t, database, 1)
+			wg.Go(func() {
+				if err := m.Leave(t.Context(), k); err != nil {
+					t.Error(err)
+				}
+			})
+			blocked(t, database, 2)
+			if err := tx.Rollback(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			wg.Wait()
+			if got, err := m.Get(t.Context(), k, session.Read{}); err != nil || len(got.Entries) != test.want || got.Seq != int64(test.want) {
+				t.Errorf("%+v, error %v", got, err)
+			}
+			if _, err := m.Get(t.Context(), createdBy(k), session.Read{}); err != nil && what == "Create" {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// createdBy is another session of a user.
+func createdBy(k session.Key) session.Key {
+	return session.Key{App: k.App, User: k.User, ID: "created"}
 }

@@ -125,7 +125,7 @@ func (m *many) share(ctx context.Context, key session.Key, state session.State, 
 		return
 	}
 	app := key.AppDigest()
-	ask(context.WithoutCancel(ctx), m, askTimeout, func(ctx context.Context, to *backend) (struct{}, error) {
+	ask(context.WithoutCancel(ctx), m, m.wait, func(ctx context.Context, to *backend) (struct{}, error) {
 		if to == from {
 			return struct{}{}, nil
 		}
