@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -152,6 +153,9 @@ func (s *Server) announce(address *net.TCPAddr, faces []*face.Face) {
 	}
 	for _, name := range s.apps.Names() {
 		fmt.Fprintf(out, "%s: %s\n", name, s.apps.state(name))
+		for _, missing := range s.apps.missing(name) {
+			fmt.Fprintf(out, "%s: %s\n", name, missing)
+		}
 	}
 	root := ""
 	if address != nil {
@@ -160,6 +164,9 @@ func (s *Server) announce(address *net.TCPAddr, faces []*face.Face) {
 			open.IP = net.IPv4(127, 0, 0, 1)
 		}
 		root = "http://" + open.String()
+		if s.cfg.UI.Enabled {
+			fmt.Fprintln(out, "Open the developer UI in a browser:")
+		}
 		fmt.Fprintln(out, root)
 	}
 	if s.cfg.Verbose {
@@ -184,6 +191,24 @@ func (a *apps) state(name string) string {
 		return fmt.Sprintf("ready, %s with 1 tool", root.Name())
 	}
 	return fmt.Sprintf("ready, %s with %d tools", root.Name(), count)
+}
+
+// missing lists what models of an application cannot be called without, such as a key.
+func (a *apps) missing(name string) (list []string) {
+	root, err := a.Agent(name)
+	if err != nil {
+		return nil
+	}
+	for _, m := range root.Models() {
+		known, ok := m.(interface{ Ready() error })
+		if !ok {
+			continue
+		}
+		if err := known.Ready(); err != nil && !slices.Contains(list, err.Error()) {
+			list = append(list, err.Error())
+		}
+	}
+	return list
 }
 
 // tools counts the tools of an agent and of those below it.

@@ -103,7 +103,9 @@ environment. It can import what is in that directory, and packages.`,
 			if err == nil {
 				gctune.Tune(func(name string) string { value, _ := env.getenv(name); return value })
 				go gctune.Settle()
-				go gctune.Watch(ctx)
+				if address, ok := listener.Addr().(*net.TCPAddr); ok && ui.opens(env, cmd) {
+					go openBrowser(ctx, *address)
+				}
 				return srv.Serve(ctx, listener)
 			}
 			srv.Close(ctx)

@@ -22,19 +22,24 @@ import (
 //go:embed template
 var templates embed.FS
 
-// styleADK is the style of Google's package, and the default.
-const styleADK = "adk"
+// styleADK is the style of Google's package, and the default. styleGo is a program.
+const (
+	styleADK = "adk"
+	styleGo  = "go"
+)
 
 func newCreate(env *Env) *cobra.Command {
-	style := oneOf(styleADK, "adk-typescript")
+	style := oneOf(styleADK, "adk-typescript", styleGo)
 	cmd := &cobra.Command{
 		Use:   "create <name>",
 		Short: "Create a directory with a new agent",
-		Long: `Make a directory with a new agent in TypeScript: one tool, and a model.
+		Long: `Make a directory with a new agent in TypeScript or Go: one tool, and a model.
 
-It runs as it is. Installing its packages is only for editors and type checks.`,
+One in TypeScript runs as it is; installing its packages is only for editors and
+type checks. One in Go is a program of its own.`,
 		Example: `  parley create my_agent
-  parley create agents/my_agent --style adk-typescript`,
+  parley create agents/my_agent --style adk-typescript
+  parley create my_agent --style go`,
 		GroupID:           groupAgents,
 		Args:              cobra.MatchAll(needs("the name of the agent"), cobra.MaximumNArgs(1)),
 		ValidArgsFunction: cobra.NoFileCompletions,
@@ -47,21 +52,39 @@ It runs as it is. Installing its packages is only for editors and type checks.`,
 			if err := makeAgent(dir, name, style.value); err != nil {
 				return err
 			}
-			_, err := fmt.Fprintf(env.Stdout, `Created %[1]s with index.ts, package.json, tsconfig.json, .env and .gitignore.
-
-Talk to it, without a key:
-  parley run %[1]s --offline
-
-With a model, after you have put a key into %[2]s:
-  parley run %[1]s
-  parley api_server %[1]s
-`, args[0], filepath.Join(args[0], ".env"))
+			next := nextTypeScript
+			if style.value == styleGo {
+				next = nextGo
+			}
+			_, err := fmt.Fprint(env.Stdout, strings.NewReplacer("{{dir}}", args[0], "{{env}}", filepath.Join(args[0], ".env")).Replace(next))
 			return err
 		},
 	}
-	cmd.Flags().Var(style, "style", "package to import: @google/adk, or adk-typescript")
+	cmd.Flags().Var(style, "style", "package to import: @google/adk, or adk-typescript; or\na program in Go")
 	return cmd
 }
+
+// What a person can do with a new agent.
+const (
+	nextTypeScript = `Created {{dir}} with index.ts, package.json, tsconfig.json, .env and .gitignore.
+
+Talk to it in the terminal, without a key:
+  parley run {{dir}} --offline
+
+With a model, put a key into {{env}}. To see what the agent does, in a browser:
+  parley web {{dir}}
+`
+	nextGo = `Created {{dir}} with main.go, go.mod and .gitignore.
+
+To see what the agent does, in a browser at http://127.0.0.1:8000:
+  cd {{dir}}
+  go get github.com/parley-run/parley@latest
+  go mod tidy
+  go run .
+
+It needs no key. With GOOGLE_API_KEY in the environment, it uses Gemini.
+`
+)
 
 var validName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]{0,63}$`)
 
@@ -94,7 +117,11 @@ func makeAgent(dir, name, style string) error {
 	// would also keep every method of every type in the binary, because the linker
 	// cannot know which of them a template calls.
 	fill := strings.NewReplacer("{{agent}}", strings.ReplaceAll(name, "-", "_"), "{{package}}", strings.ToLower(name))
-	for _, from := range []string{path.Join("template", style), "template/common"} {
+	from := []string{path.Join("template", style)}
+	if style != styleGo {
+		from = append(from, "template/common")
+	}
+	for _, from := range from {
 		files, err := templates.ReadDir(from)
 		if err != nil {
 			return err
@@ -104,7 +131,8 @@ func makeAgent(dir, name, style string) error {
 			if err != nil {
 				return err
 			}
-			target, mode := file.Name(), fs.FileMode(0o644)
+			// A go.mod would make another module of the directory, which is not embedded.
+			target, mode := strings.TrimSuffix(file.Name(), ".tmpl"), fs.FileMode(0o644)
 			if !strings.Contains(target, ".") {
 				target = "." + target
 			}

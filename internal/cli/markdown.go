@@ -202,7 +202,7 @@ func (m *markdown) style(code string) {
 	m.styled = true
 }
 
-// restyle sets the styles anew: one cannot be ended alone.
+// restyle sets the styles again: one cannot be ended alone.
 func (m *markdown) restyle() {
 	m.style(styleReset)
 	if m.heading || m.bold {

@@ -29,13 +29,22 @@ func (m *Model) Generate(ctx context.Context, req *model.Request) iter.Seq2[*mod
 	})
 }
 
+// Ready returns what the model cannot be called without, which is a key; nil if it has
+// one.
+func (m *Model) Ready() error {
+	if m.needsKey {
+		return &call.RefusalError{Code: "MISSING_API_KEY", Message: "The model " + m.name +
+			" needs an API key: set ANTHROPIC_API_KEY. --offline runs without any key."}
+	}
+	return nil
+}
+
 // ask adds the response to a, and emits pieces as they arrive. It always streams:
 // the API requires that for long answers, and it distinguishes a slow answer from a
 // hanging one.
 func (m *Model) ask(ctx context.Context, req *model.Request, a *answer, emit func(*model.Response) bool) error {
-	if m.needsKey {
-		return &call.RefusalError{Code: "MISSING_API_KEY", Message: "The model " + m.name +
-			" needs an API key: set ANTHROPIC_API_KEY. --offline runs without any key."}
+	if err := m.Ready(); err != nil {
+		return err
 	}
 	params, err := m.params(req)
 	if err != nil {

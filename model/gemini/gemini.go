@@ -97,10 +97,10 @@ func (m *Model) connect(ctx context.Context) (*genai.Client, error) {
 	if m.client != nil {
 		return m.client, nil
 	}
-	cc := m.config // the SDK changes its argument
-	if cc.APIKey == "" && cc.Project == "" {
-		return nil, m.missingKey()
+	if err := m.Ready(); err != nil {
+		return nil, err
 	}
+	cc := m.config // the SDK changes its argument
 	if cc.APIKey == "" && cc.HTTPClient == nil {
 		var err error
 		// Not left to the SDK, which sees only the environment of the process.
@@ -124,6 +124,15 @@ func (m *Model) connect(ctx context.Context) (*genai.Client, error) {
 	*hc = *(&call.Transport{Limits: m.caller.Limits, Parse: parse}).Client(hc)
 	m.client = client
 	return client, nil
+}
+
+// Ready returns what the model cannot be called without, such as a key; nil if it has
+// all that can be known before a call.
+func (m *Model) Ready() error {
+	if m.config.APIKey == "" && m.config.Project == "" {
+		return m.missingKey()
+	}
+	return nil
 }
 
 func (m *Model) missingKey() error {

@@ -25,11 +25,20 @@ func (m *Model) Generate(ctx context.Context, req *model.Request) iter.Seq2[*mod
 	})
 }
 
-// ask adds the response to a, and emits pieces as they arrive.
-func (m *Model) ask(ctx context.Context, req *model.Request, a *answer, emit func(*model.Response) bool) error {
+// Ready returns what the model cannot be called without, which is a key; nil if it has
+// one or needs none.
+func (m *Model) Ready() error {
 	if m.official && m.key == "" {
 		return &call.RefusalError{Code: "MISSING_API_KEY", Message: "The model " + m.name +
 			" needs an API key: set OPENAI_API_KEY, or OPENAI_BASE_URL for a server that needs none. --offline runs without any key."}
+	}
+	return nil
+}
+
+// ask adds the response to a, and emits pieces as they arrive.
+func (m *Model) ask(ctx context.Context, req *model.Request, a *answer, emit func(*model.Response) bool) error {
+	if err := m.Ready(); err != nil {
+		return err
 	}
 	body, err := m.request(req)
 	if err != nil {
