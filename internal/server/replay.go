@@ -24,6 +24,9 @@ func (s *Server) runRecording(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	if _, err := s.Engine.Run(r.Context(), key, id); err != nil {
+		return err
+	}
 	recording, err := s.Replays.Recording(r.Context(), key, id)
 	if err != nil {
 		return err
