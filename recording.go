@@ -11,7 +11,6 @@ import (
 	"github.com/parley-run/parley/model"
 	"github.com/parley-run/parley/replay"
 	"github.com/parley-run/parley/session"
-	"github.com/parley-run/parley/tool"
 )
 
 func (c *RecordingConfig) validate() error {
@@ -35,7 +34,7 @@ func (s *Server) newRecorder() *playback.Recorder {
 }
 
 // edges are those of the runs of the server; nil if none are recorded.
-func (s *Server) edges() func(run.Work, []tool.Declaration) run.Edges {
+func (s *Server) edges() func(run.Beginning) run.Edges {
 	if s.recorder == nil {
 		return nil
 	}
@@ -47,7 +46,7 @@ func (s *Server) newReplays(names func(string) (model.Model, error)) *playback.S
 	cfg := &s.cfg
 	return &playback.Service{
 		Store: s.store, Recorder: s.recorder, Artifacts: s.artifacts, Models: names, Code: s.apps.Code,
-		Engine: func(store session.Store, edges func(run.Work, []tool.Declaration) run.Edges, other run.Logins) *run.Engine {
+		Engine: func(store session.Store, edges func(run.Beginning) run.Edges, other run.Logins) *run.Engine {
 			if other == nil {
 				other = logins{s.logins}
 			}

@@ -12,14 +12,17 @@ import (
 	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/testkit/leak"
+	"github.com/parley-run/parley/replay"
+	"github.com/parley-run/parley/session"
 	"github.com/parley-run/parley/tool"
 )
 
 func TestMain(m *testing.M) { leak.Main(m) }
 
-// Every example in TypeScript is talked to, with the offline model.
+// Every example in TypeScript is talked to, with the offline model. Repeated with what
+// was recorded, each run is the same.
 func TestExamples(t *testing.T) {
-	srv, err := parley.Open(t.Context(), parley.Config{Scripts: parley.ScriptConfig{Dir: "."}, Offline: true})
+	srv, err := parley.Open(t.Context(), parley.Config{Scripts: parley.ScriptConfig{Dir: "."}, Offline: true, Recording: parley.RecordingConfig{Share: 1}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +71,7 @@ func TestExamples(t *testing.T) {
 	} {
 		t.Run(app, func(t *testing.T) {
 			for _, turn := range talk {
-				said := ""
+				said, run := "", ""
 				var calls []string
 				for ev, err := range srv.Stream(t.Context(), parley.Request{App: app, User: "u", Session: "s", Message: event.Text(event.RoleUser, turn.say)}) {
 					if err != nil {
@@ -78,7 +81,9 @@ func TestExamples(t *testing.T) {
 						calls = append(calls, call.Name+sorted(t, call.Args))
 					}
 					said += ev.Content.Text()
+					run = ev.InvocationID
 				}
+				wantSame(t, srv, app, "s", run)
 				slices.Sort(calls) // agents that work at the same time have no order
 				want := strings.Split(turn.calls, " & ")
 				slices.Sort(want)
@@ -90,9 +95,22 @@ func TestExamples(t *testing.T) {
 	}
 }
 
+// wantSame repeats a run.
+func wantSame(t *testing.T, srv *parley.Server, app, id, run string) {
+	t.Helper()
+	report, err := srv.Replay(t.Context(), session.Key{App: app, User: "u", ID: id}, run, replay.Plan{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !report.Same || report.FromLog {
+		doc, err := json.MarshalIndent(report, "", " ")
+		t.Errorf("the repetition of a run of %s differs: %s (%v)", app, doc, err)
+	}
+}
+
 // The approval example is asked for what has to be approved.
 func TestApproval(t *testing.T) {
-	srv, err := parley.Open(t.Context(), parley.Config{Scripts: parley.ScriptConfig{Dir: "approval"}, Offline: true})
+	srv, err := parley.Open(t.Context(), parley.Config{Scripts: parley.ScriptConfig{Dir: "approval"}, Offline: true, Recording: parley.RecordingConfig{Share: 1}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,6 +124,7 @@ func TestApproval(t *testing.T) {
 	} {
 		said, question := "", ""
 		talk := func(message *event.Content) {
+			run := ""
 			for ev, err := range srv.Stream(t.Context(), parley.Request{App: "approval", User: "u", Session: "s", Message: message}) {
 				if err != nil {
 					t.Fatalf("%s: %v", turn.say, err)
@@ -115,8 +134,9 @@ func TestApproval(t *testing.T) {
 						question = call.ID
 					}
 				}
-				said += ev.Content.Text()
+				said, run = said+ev.Content.Text(), ev.InvocationID
 			}
+			wantSame(t, srv, "approval", "s", run)
 		}
 		talk(event.Text(event.RoleUser, turn.say))
 		if (question == "") != (turn.decide == "") || turn.decide != "" && said != "" {
@@ -135,7 +155,7 @@ func TestApproval(t *testing.T) {
 
 // The workflow example asks before it pays much.
 func TestWorkflow(t *testing.T) {
-	srv, err := parley.Open(t.Context(), parley.Config{Scripts: parley.ScriptConfig{Dir: "workflow"}, Offline: true})
+	srv, err := parley.Open(t.Context(), parley.Config{Scripts: parley.ScriptConfig{Dir: "workflow"}, Offline: true, Recording: parley.RecordingConfig{Share: 1}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -143,6 +163,7 @@ func TestWorkflow(t *testing.T) {
 	for answer, want := range map[string]string{"yes": "80 euros are on their way back.", "no": "The refund is not approved."} {
 		said, question := "", ""
 		talk := func(message *event.Content) {
+			run := ""
 			for ev, err := range srv.Stream(t.Context(), parley.Request{App: "workflow", User: "u", Session: answer, Message: message}) {
 				if err != nil {
 					t.Fatal(err)
@@ -150,8 +171,9 @@ func TestWorkflow(t *testing.T) {
 				for _, call := range ev.FunctionCalls() {
 					question = call.ID
 				}
-				said = ev.Content.Text()
+				said, run = ev.Content.Text(), ev.InvocationID
 			}
+			wantSame(t, srv, "workflow", answer, run)
 		}
 		talk(event.Text(event.RoleUser, "I want a refund of 80 euros"))
 		result, err := json.Marshal(map[string]string{"result": answer})

@@ -52,6 +52,8 @@ type Recording struct {
 	Code string `json:"code,omitempty"`
 	// Tools are those of the client, which are a part of its request.
 	Tools []Declaration `json:"tools,omitempty"`
+	// State is what the session shared with others when the run began.
+	State session.State `json:"state,omitempty"`
 	// Steps are in the order in which they ended.
 	Steps []*Step `json:"steps"`
 	// Truncated means that there were more steps than a recording holds.

@@ -62,6 +62,9 @@ func parse(list []*session.Recording) (*replay.Recording, error) {
 			return nil, fmt.Errorf("read the recording of the run %s: %w", one.Run, err)
 		}
 		all.Code, all.Tools = r.Code, r.Tools
+		if all.State == nil {
+			all.State = r.State // when the first process began
+		}
 		all.Steps, all.Truncated = append(all.Steps, r.Steps...), all.Truncated || r.Truncated
 	}
 	return all, nil

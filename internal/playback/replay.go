@@ -27,7 +27,7 @@ type Service struct {
 	Models    func(name string) (model.Model, error)
 	// Engine creates an engine like the one of the server, with another store. logins
 	// is nil for those of the server.
-	Engine func(store session.Store, edges func(run.Work, []tool.Declaration) run.Edges, logins run.Logins) *run.Engine
+	Engine func(store session.Store, edges func(run.Beginning) run.Edges, logins run.Logins) *run.Engine
 	// Code identifies the current code of an application; empty if it is unknown.
 	Code func(app string) string
 }
@@ -166,11 +166,16 @@ func (s *Service) play(ctx context.Context, of *original, fork session.Key, reco
 	for i, entry := range of.before {
 		before[i] = &session.Entry{JSON: entry.JSON}
 	}
-	// What the session shares with others is as it is now.
 	state := session.State{}
-	maps.Copy(state, of.session.State)
-	maps.DeleteFunc(state, func(name string, _ json.RawMessage) bool { return session.ScopeOf(name) == session.ScopeSession })
-	maps.Copy(state, of.session.Initial)
+	if maps.Copy(state, recording.State); recording.FromLog { // what the session shares with others is as it is now
+		maps.Copy(state, of.session.State)
+		maps.DeleteFunc(state, isOwn)
+	}
+	for name, value := range of.session.Initial {
+		if _, known := state[name]; !known {
+			state[name] = value
+		}
+	}
 	if _, err := store.Create(ctx, session.NewSession{Key: fork, State: state, Log: before}); err != nil {
 		return nil, nil, err
 	}
@@ -193,7 +198,7 @@ func (s *Service) play(ctx context.Context, of *original, fork session.Key, reco
 	if plan.LiveTools {
 		logins = nil
 	}
-	engine := s.Engine(store, func(run.Work, []tool.Declaration) run.Edges { return unrecorded{p} }, logins)
+	engine := s.Engine(store, func(run.Beginning) run.Edges { return repetition{p, newOrder(of.events)} }, logins)
 	defer func() {
 		done, cancel := context.WithCancel(context.WithoutCancel(ctx))
 		cancel() // what still runs is not waited for
@@ -270,10 +275,13 @@ func (s *Service) report(of *original, p *player, events []*event.Event) *replay
 	return r
 }
 
-// unrecorded are edges that are not recorded.
-type unrecorded struct{ *player }
+// repetition is what stands at the edges of a repeated run.
+type repetition struct {
+	*player
+	*order
+}
 
-func (unrecorded) Done() {}
+func (repetition) Done() {}
 
 // noLogins accepts the answers of users to logins, and does nothing with them: tools
 // that need one are not called.

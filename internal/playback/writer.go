@@ -4,10 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
+	"maps"
 	"math/rand/v2"
 	"sync"
 	"time"
 
+	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/run"
 	"github.com/parley-run/parley/internal/wire"
 	"github.com/parley-run/parley/replay"
@@ -52,11 +54,11 @@ func NewRecorder(store session.Recordings, share float64, age time.Duration, cod
 }
 
 // Edges returns the edges of a run, nil if it is not recorded.
-func (r *Recorder) Edges(w run.Work, tools []tool.Declaration) run.Edges {
+func (r *Recorder) Edges(b run.Beginning) run.Edges {
 	if r.share < 1 && rand.Float64() >= r.share { //nolint:gosec // it only chooses
 		return nil
 	}
-	return &recorded{recorder{encoded: &r.encoded}, r, w, tools}
+	return &recorded{recorder: recorder{encoded: &r.encoded}, to: r, work: b.Work, tools: b.Tools, state: sharedState(b.State)}
 }
 
 // recorded are the edges of a recorded run.
@@ -66,6 +68,36 @@ type recorded struct {
 	to    *Recorder
 	work  run.Work
 	tools []tool.Declaration
+	state []byte // in JSON
+}
+
+// maxState is how many bytes of shared state are recorded. It is not recorded if there
+// is more.
+const maxState = 64 << 10
+
+// isOwn reports whether a key of the state is not shared with other sessions.
+func isOwn(name string, _ json.RawMessage) bool {
+	scope := session.ScopeOf(name)
+	return scope != session.ScopeUser && scope != session.ScopeApp
+}
+
+// sharedState returns what a session shares with others, in JSON; nil for nothing.
+func sharedState(state tool.Lookup) []byte {
+	shared := session.State(state.All())
+	maps.DeleteFunc(shared, isOwn)
+	if len(shared) == 0 {
+		return nil
+	}
+	doc, err := json.Marshal(shared)
+	if err != nil || len(doc) > maxState {
+		return nil
+	}
+	return doc
+}
+
+// Emit implements run.Edges.
+func (*recorded) Emit(_ context.Context, ev *event.Event, store func(*event.Event) error) error {
+	return store(ev)
 }
 
 // Done stores the recording.
@@ -85,6 +117,9 @@ func (r *recorded) Done() {
 		if raw, err := json.Marshal(list); err == nil {
 			doc = append(append(doc, `,"tools":`...), raw...)
 		}
+	}
+	if r.state != nil {
+		doc = append(append(doc, `,"state":`...), r.state...)
 	}
 	if r.truncated {
 		doc = append(doc, `,"truncated":true`...)

@@ -11,7 +11,6 @@ import (
 	"github.com/parley-run/parley/internal/bounded"
 	"github.com/parley-run/parley/model"
 	"github.com/parley-run/parley/session"
-	"github.com/parley-run/parley/tool"
 )
 
 // DefaultMaxModelCalls is the default limit on the model calls of a run.
@@ -57,9 +56,9 @@ type Options struct {
 	// Passive means that the engine only executes runs that are started with it: it
 	// claims no others, and leaves the upkeep of the store to other processes.
 	Passive bool
-	// Edges returns what makes the calls of models and tools for a run with these tools
-	// of the client; nil, or a nil result, if they are made directly.
-	Edges func(w Work, tools []tool.Declaration) Edges
+	// Edges returns what makes the calls of models and tools for a run; nil, or a nil
+	// result, if they are made directly.
+	Edges func(Beginning) Edges
 	// Now is the clock for the timestamps of events; nil means time.Now. Leases use
 	// the clock of the store.
 	Now func() time.Time

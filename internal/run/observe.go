@@ -6,8 +6,10 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/agentrt"
 	"github.com/parley-run/parley/session"
+	"github.com/parley-run/parley/tool"
 )
 
 // Observer receives the activity of runs and their agents, for traces and metrics.
@@ -45,8 +47,19 @@ const (
 // Edges makes the calls of models and tools of one run.
 type Edges interface {
 	agentrt.Edges
+	// Emit calls store with an event of the agents, perhaps after those of others.
+	Emit(ctx context.Context, ev *event.Event, store func(*event.Event) error) error
 	// Done is called when the agents have returned, before the run ends.
 	Done()
+}
+
+// Beginning is a run whose agents begin.
+type Beginning struct {
+	Work
+	// Tools are those of the client.
+	Tools []tool.Declaration
+	// State is the session's.
+	State tool.Lookup
 }
 
 // Work describes a run that this process starts to work on.
@@ -143,12 +156,12 @@ func (e *Engine) forgotten(keys ...session.Key) {
 func (e *Engine) Running() int { return e.turns.len() }
 
 // edges returns what makes the calls of the run; nil if they are made directly.
-func (t *turn) edges() Edges {
+func (t *turn) edges(state tool.Lookup) Edges {
 	if t.engine.cfg.Edges == nil {
 		return nil
 	}
 	t.mu.Lock()
 	w := Work{Key: t.req.Key, Run: t.id, Attempt: t.row.Attempt, Resumes: t.row.Resumes}
 	t.mu.Unlock()
-	return t.engine.cfg.Edges(w, t.req.Tools)
+	return t.engine.cfg.Edges(Beginning{w, t.req.Tools, state})
 }

@@ -316,14 +316,16 @@ func (t *turn) drive(takeover bool) {
 	}
 	err := func() (err error) {
 		defer agentrt.Recover(&err, "the run", "")
-		if edges := t.edges(); edges != nil {
+		emit := t.emit
+		if edges := t.edges(log); edges != nil {
 			inv.Edges = edges
+			emit = func(ev *event.Event) error { return edges.Emit(ctx, ev, t.emit) }
 			defer edges.Done()
 		}
 		if err := t.completeLogins(ctx, log); err != nil {
 			return err
 		}
-		return inv.Start(ctx, t.root, t.emit)
+		return inv.Start(ctx, t.root, emit)
 	}()
 	if cause := context.Cause(t.ctx); cause != nil && err != nil {
 		err = cause
