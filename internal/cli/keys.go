@@ -64,7 +64,10 @@ type (
 )
 
 func newKeysCreate(env *Env, database keysFlags, with keysOpened) *cobra.Command {
-	var key parley.NewAPIKey
+	var (
+		key    parley.NewAPIKey
+		asJSON bool
+	)
 	cmd := &cobra.Command{
 		Use:   "create",
 		Short: "Create an API key",
@@ -86,6 +89,11 @@ user) and admin (everything).`,
 				if err != nil {
 					return err
 				}
+				if asJSON {
+					out := newKeyJSON(made)
+					out.Key = text
+					return env.writeJSON(out)
+				}
 				fmt.Fprintln(env.Stdout, text)
 				fmt.Fprintf(env.Stderr, "This is the key %s, which is not shown again. Send it as: Authorization: Bearer <key>\n", made.ID)
 				return nil
@@ -99,10 +107,12 @@ user) and admin (everything).`,
 		flags.DurationVar(&key.Life, "expires", 0, "`time` until it expires (default until it is revoked)")
 	})
 	section(cmd, "Database", database)
+	jsonFlag(cmd.Flags(), &asJSON)
 	return cmd
 }
 
 func newKeysList(env *Env, database keysFlags, with keysOpened) *cobra.Command {
+	var asJSON bool
 	cmd := &cobra.Command{
 		Use:     "list",
 		Short:   "List the API keys",
@@ -113,6 +123,13 @@ func newKeysList(env *Env, database keysFlags, with keysOpened) *cobra.Command {
 				list, err := keys.List(cmd.Context())
 				if err != nil {
 					return err
+				}
+				if asJSON {
+					keys := make([]keyJSON, len(list))
+					for i, k := range list {
+						keys[i] = newKeyJSON(k)
+					}
+					return env.writeJSON(keys)
 				}
 				out := tabwriter.NewWriter(env.Stdout, 0, 0, 2, ' ', 0)
 				fmt.Fprintln(out, "ID\tUSER\tSCOPES\tCREATED\tEXPIRES\tLAST USED\tNAME")
@@ -125,6 +142,7 @@ func newKeysList(env *Env, database keysFlags, with keysOpened) *cobra.Command {
 		},
 	}
 	section(cmd, "Database", database)
+	jsonFlag(cmd.Flags(), &asJSON)
 	return cmd
 }
 

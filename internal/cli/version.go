@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"encoding/json"
 	"fmt"
 	"runtime"
 
@@ -35,12 +34,12 @@ func newVersion(env *Env) *cobra.Command {
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			if asJSON {
-				return json.NewEncoder(env.Stdout).Encode(currentBuild())
+				return env.writeJSON(currentBuild())
 			}
 			_, err := fmt.Fprintln(env.Stdout, currentBuild())
 			return err
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "as JSON")
+	jsonFlag(cmd.Flags(), &asJSON)
 	return cmd
 }
