@@ -101,8 +101,13 @@ func parleyServer(gate *gate, w workload, where place) (*parley.Server, error) {
 		return nil, err
 	}
 	// A run that fails shows in the answer; the log would be the same thing again.
+	var recording parley.RecordingConfig
+	if w.records {
+		recording.Share = 1
+	}
 	return parley.Open(context.Background(), parley.Config{
-		Agents: apps, Sessions: parley.SessionConfig{URL: where.url, RunLease: where.lease},
+		Recording: recording,
+		Agents:    apps, Sessions: parley.SessionConfig{URL: where.url, RunLease: where.lease},
 		Stdout: io.Discard, Log: slog.New(slog.DiscardHandler),
 	})
 }

@@ -57,6 +57,7 @@ func turn(b *testing.B, w workload) {
 }
 
 func BenchmarkRun(b *testing.B)        { turn(b, runTurn) }
+func BenchmarkRecord(b *testing.B)     { turn(b, runRecorded) }
 func BenchmarkRunSSE(b *testing.B)     { turn(b, runSSE) }
 func BenchmarkStream(b *testing.B)     { turn(b, runSSEPieces) }
 func BenchmarkTypeScript(b *testing.B) { turn(b, runTypeScript) }

@@ -17,6 +17,7 @@ func scenarios() []scenario {
 	return []scenario{
 		cost(createSession),
 		cost(runTurn),
+		cost(runRecorded),
 		cost(runSSE),
 		cost(runSSEPieces),
 		cost(runAGUI),

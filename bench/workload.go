@@ -18,6 +18,8 @@ type workload struct {
 	creates bool
 	// turns is how many the session has had before.
 	turns int
+	// records means that the server records runs.
+	records bool
 }
 
 var (
@@ -25,7 +27,10 @@ var (
 		name: "create_session", app: weatherApp, creates: true,
 		request: func(session string) request { return create(weatherApp, user, session) },
 	}
-	runTurn      = talk("run", "/run", weatherApp, false, limitRun)
+	runTurn = talk("run", "/run", weatherApp, false, limitRun)
+	// runRecorded is run on a server that records all runs. It should take at most 1.1
+	// times the CPU.
+	runRecorded  = recordedTurn()
 	runSSE       = talk("run_sse", "/run_sse", weatherApp, false, 0)
 	runSSEPieces = talk("run_sse_pieces", "/run_sse", weatherApp, true, limitPieces)
 	// runConversation is run with a model that sees the conversation.
@@ -65,6 +70,12 @@ func talk(name, path, app string, stream bool, limit float64) workload {
 	}}
 }
 
+func recordedTurn() workload {
+	w := talk("run_recorded", "/run", weatherApp, false, 0)
+	w.records = true
+	return w
+}
+
 // asked has turns of two requests: a message with the id of the call that the model is to
 // make, and the answer to that call.
 func asked() workload {
@@ -91,7 +102,7 @@ func front(name, path, body string) workload {
 }
 
 func workloadNamed(name string) (workload, error) {
-	for _, w := range []workload{createSession, runTurn, runSSE, runSSEPieces, runAGUI, runAISDK, runResponses, runA2A, runMCP, runTypeScript, runGraph, runConversation, runAnswers, hold, block, getSession} {
+	for _, w := range []workload{createSession, runTurn, runRecorded, runSSE, runSSEPieces, runAGUI, runAISDK, runResponses, runA2A, runMCP, runTypeScript, runGraph, runConversation, runAnswers, hold, block, getSession} {
 		if w.name == name {
 			return w, nil
 		}
