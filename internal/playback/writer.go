@@ -33,6 +33,7 @@ type Recorder struct {
 	log     *slog.Logger
 	encoded encodings
 
+	closing       sync.Once
 	stop, stopped chan struct{}
 	wake          chan struct{}
 
@@ -229,6 +230,6 @@ func (r *Recorder) Flush(ctx context.Context) {
 // Close stores what is pending, and ends the recorder. No run may be recorded any
 // more.
 func (r *Recorder) Close() {
-	close(r.stop)
+	r.closing.Do(func() { close(r.stop) })
 	<-r.stopped
 }

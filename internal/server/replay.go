@@ -1,7 +1,6 @@
 package server
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"net/http"
@@ -57,9 +56,7 @@ func (s *Server) readPlan(w http.ResponseWriter, r *http.Request, plan *replay.P
 	if err != nil || doc == nil {
 		return err
 	}
-	d := json.NewDecoder(bytes.NewReader(doc))
-	d.DisallowUnknownFields()
-	if err := d.Decode(plan); err != nil {
+	if err := json.Unmarshal(doc, plan); err != nil {
 		return &replay.PlanError{Message: "The plan cannot be read: " + strings.TrimPrefix(err.Error(), "json: ")}
 	}
 	return nil
