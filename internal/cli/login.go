@@ -35,9 +35,10 @@ type desk struct {
 	redirect string
 	pending  []*login
 	// back receives the URLs with which browsers return.
-	back   chan string
-	server *http.Server
-	base   string // the base URL of the server
+	back     chan string
+	server   *http.Server
+	listener net.Listener
+	base     string // the base URL of the server
 }
 
 func newDesk(redirect string) *desk { return &desk{redirect: redirect, back: make(chan string)} }
@@ -108,7 +109,7 @@ func (d *desk) listen(ctx context.Context, redirect string) (string, error) {
 		}
 		return "", fmt.Errorf("listen for the redirect: %w", err)
 	}
-	d.base = "http://" + listener.Addr().String()
+	d.listener, d.base = listener, "http://"+listener.Addr().String()
 	d.server = &http.Server{
 		Handler: http.HandlerFunc(d.welcome), ReadHeaderTimeout: 10 * time.Second,
 		BaseContext: func(net.Listener) context.Context { return ctx },
@@ -122,10 +123,12 @@ func (d *desk) listen(ctx context.Context, redirect string) (string, error) {
 
 const callbackPath = "/callback"
 
-// close stops listening.
+// close stops listening. The server may not have begun to serve yet, and would not
+// know its listener.
 func (d *desk) close() {
 	if d.server != nil {
 		_ = d.server.Close()
+		_ = d.listener.Close()
 	}
 }
 
