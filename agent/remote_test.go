@@ -211,13 +211,13 @@ func TestRemote(t *testing.T) {
 		},
 	}
 	for name, test := range tests {
+		if test.tree == nil {
+			test.tree = func(o *otherServer) *agent.Agent { return o.agent("far") }
+		}
 		for _, breaks := range []int{0, 1, 2} {
 			t.Run(fmt.Sprintf("%s/breaks after %d", name, breaks), func(t *testing.T) {
 				t.Parallel()
 				synctest.Test(t, func(t *testing.T) {
-					if test.tree == nil {
-						test.tree = func(o *otherServer) *agent.Agent { return o.agent("far") }
-					}
 					o := &otherServer{says: test.says, breaks: breaks}
 					tp := &tape{state: map[string]json.RawMessage{}}
 					for i, text := range test.turns {
