@@ -17,7 +17,8 @@ func (w *world) torment() {
 	random := w.random("nemesis")
 	var wg sync.WaitGroup
 	var database sync.Mutex
-	if w.fault != nil { // at least once
+	stored := w.server != nil // a fault may replace the server
+	if w.fault != nil {       // at least once
 		own := rand.New(rand.NewPCG(random.Uint64(), 0))
 		wg.Go(func() {
 			pace(own, *duration/10, *duration/2)
@@ -28,7 +29,7 @@ func (w *world) torment() {
 	}
 	for end := time.Now().Add(*duration); time.Now().Before(end); {
 		pace(random, 100*time.Millisecond, 900*time.Millisecond)
-		if w.server != nil && random.IntN(5) == 0 && database.TryLock() {
+		if stored && random.IntN(5) == 0 && database.TryLock() {
 			own := rand.New(rand.NewPCG(random.Uint64(), 0))
 			wg.Go(func() {
 				defer database.Unlock()
