@@ -43,6 +43,9 @@ func (s *Server) replayRun(w http.ResponseWriter, r *http.Request) error {
 	if err := s.readPlan(w, r, &plan); err != nil {
 		return err
 	}
+	if _, err := s.Engine.Run(r.Context(), key, id); err != nil {
+		return err
+	}
 	report, err := s.Replays.Replay(r.Context(), key, id, ident.Session(), plan)
 	if err != nil {
 		return err
