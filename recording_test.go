@@ -43,7 +43,8 @@ func (e *edges) tool(name string, do func(ctx *tool.Context) (any, error)) tool.
 	d := tool.Declaration{Name: name, Description: e.described}
 	return tool.Must(tool.New(d, func(ctx *tool.Context, _ struct {
 		Text string `json:"text,omitempty"`
-	}) (any, error) {
+	},
+	) (any, error) {
 		e.tools.Add(1)
 		return do(ctx)
 	}))
