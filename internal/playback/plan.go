@@ -7,7 +7,7 @@ import (
 	"github.com/parley-run/parley/replay"
 )
 
-// check refuses plans with parts that would have no effect.
+// checkPlan refuses plans with parts that would have no effect.
 func checkPlan(p *replay.Plan, r *replay.Recording) error {
 	live := p.LiveModels || p.From > 0
 	switch {

@@ -25,12 +25,12 @@ type player struct {
 	models    func(name string) (model.Model, error)
 	stop      func(cause error) // ends the repetition
 	encoded   encodings
+	sent      sent
 
-	mu       sync.Mutex
-	used     map[*replay.Step]bool
-	calls    []*replay.Call
-	live     bool // from now on, since a result was replaced
-	contents map[agentrt.Place]int
+	mu    sync.Mutex
+	used  map[*replay.Step]bool
+	calls []*replay.Call
+	live  bool // from now on, since a result was replaced
 }
 
 // take finds the recorded counterpart of a call, and notes the call. compare returns
@@ -71,7 +71,7 @@ func (p *player) take(kind replay.Kind, at agentrt.Place, name string, compare f
 // Ask implements agentrt.Edges.
 func (p *player) Ask(ctx context.Context, at agentrt.Place, m model.Model, req *model.Request) iter.Seq2[*model.Response, error] {
 	return func(yield func(*model.Response, error) bool) {
-		now := p.request(at, req)
+		now := newRequest(&p.encoded, req, p.sent.before(at, len(req.Contents())))
 		s, c, live := p.take(replay.ModelCall, at, m.Name(), func(s *replay.Step) []replay.Difference { return compareRequests(s, m.Name(), now) })
 		switch {
 		case live:
@@ -83,21 +83,6 @@ func (p *player) Ask(ctx context.Context, at agentrt.Place, m model.Model, req *
 			yield(responseOf(s))
 		}
 	}
-}
-
-func (p *player) request(at agentrt.Place, req *model.Request) *replay.Request {
-	n := len(req.Contents())
-	p.mu.Lock()
-	before, again := p.contents[at]
-	if p.contents == nil {
-		p.contents = map[agentrt.Place]int{}
-	}
-	p.contents[at] = n
-	p.mu.Unlock()
-	if !again || before >= n {
-		before = n - 1
-	}
-	return newRequest(&p.encoded, req, before)
 }
 
 // ask calls a model as the plan says.

@@ -30,7 +30,7 @@ type recorder struct {
 	mu        sync.Mutex
 	steps     []byte // in JSON, with commas in between
 	truncated bool
-	contents  map[agentrt.Place]int // of the last request of each agent
+	sent      sent
 }
 
 // Ask implements agentrt.Edges.
@@ -71,18 +71,29 @@ func failed(s *replay.Step, err error) {
 
 // request returns what is recorded of a request.
 func (r *recorder) request(at agentrt.Place, req *model.Request) *replay.Request {
-	contents := req.Contents()
-	r.mu.Lock()
-	before, again := r.contents[at]
-	if r.contents == nil {
-		r.contents = map[agentrt.Place]int{}
+	return newRequest(r.encoded, req, r.sent.before(at, len(req.Contents())))
+}
+
+// sent is how many contents the last request of each agent had.
+type sent struct {
+	mu sync.Mutex
+	by map[agentrt.Place]int
+}
+
+// before returns the index of the first of n contents that the previous request of the
+// agent did not have; for the first request, that of the message.
+func (s *sent) before(at agentrt.Place, n int) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	last, again := s.by[at]
+	if s.by == nil {
+		s.by = map[agentrt.Place]int{}
 	}
-	r.contents[at] = len(contents)
-	r.mu.Unlock()
-	if !again || before >= len(contents) {
-		before = len(contents) - 1 // the message
+	s.by[at] = n
+	if !again || last >= n {
+		return n - 1
 	}
-	return newRequest(r.encoded, req, before)
+	return last
 }
 
 // newRequest returns a request with the contents from an index on.
