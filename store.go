@@ -38,6 +38,11 @@ func openStore(ctx context.Context, cfg *Config, address string) (store session.
 	if err != nil {
 		return session.Store{}, 0, err
 	}
+	if cfg.Sessions.Passive {
+		if err := exists(cfg.Sessions.URL); err != nil {
+			return session.Store{}, 0, err
+		}
+	}
 	if driver.Shared {
 		lease = cmp.Or(cfg.Sessions.RunLease, defaultLease)
 	}
@@ -107,17 +112,23 @@ func openArtifacts(cfg *Config) (*artifact.Store, error) {
 // openExisting opens a database that is there: nothing is made of a name with a
 // mistake in it.
 func openExisting(ctx context.Context, url string) (session.Store, error) {
-	path, err := storeFile(url)
-	if err != nil {
+	if err := exists(url); err != nil {
 		return session.Store{}, err
-	}
-	if path != "" {
-		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-			return session.Store{}, fmt.Errorf("there is no database %q", path)
-		}
 	}
 	store, _, err := openStore(ctx, &Config{Sessions: SessionConfig{URL: url}, Log: slog.New(slog.DiscardHandler)}, "")
 	return store, err
+}
+
+// exists fails if the database of a URL is a file that is not there.
+func exists(url string) error {
+	path, err := storeFile(url)
+	if err != nil || path == "" {
+		return err
+	}
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("there is no database %q", path)
+	}
+	return nil
 }
 
 // owner names this process among all that share a store.

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"log/slog"
 
@@ -100,3 +101,20 @@ func (e *Env) logger(level, format string) *slog.Logger {
 	}
 	return slog.New(slog.NewTextHandler(e.Stderr, options))
 }
+
+// ownErrors is the log of a command that prints itself why an application does not
+// work, and why an answer failed: they are not in its log as well.
+type ownErrors struct{ slog.Handler }
+
+func (o ownErrors) Handle(ctx context.Context, r slog.Record) error {
+	if r.Message == "the application does not work" || r.Message == "the run failed" {
+		return nil
+	}
+	return o.Handler.Handle(ctx, r)
+}
+
+func (o ownErrors) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return ownErrors{o.Handler.WithAttrs(attrs)}
+}
+
+func (o ownErrors) WithGroup(name string) slog.Handler { return ownErrors{o.Handler.WithGroup(name)} }

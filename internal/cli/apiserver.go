@@ -55,7 +55,7 @@ environment. It can import what is in that directory, and packages.`,
   parley api_server my_agent --port 9000 --offline   without a model key
   parley api_server --host 0.0.0.0 --access public   for everyone in the network`,
 		GroupID: groupAgents,
-		Args:    cobra.MaximumNArgs(1),
+		Args:    takes(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			cfg, err := agents.config(env, cmd, args)
 			if err != nil {

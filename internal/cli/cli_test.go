@@ -128,11 +128,20 @@ func TestMistakes(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	agents, err := filepath.Abs("../../examples/weather")
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, test := range []struct{ args, want string }{
 		{"run " + taken, taken + " is not an agent: an application is a directory with an index.ts"},
 		{"api_server --agent_dir " + taken, taken + " is not an agent: an application is a directory with an index.ts"},
 		{"create", "the name of the agent must be given"},
-		{"create one two", "at most 1 arg"},
+		{"create one two", `the argument "two" is one too many`},
+		{"version now", `the argument "now" is one too many`},
+		{"replay", "the session must be given"},
+		{"completion", "the name of a shell: bash, zsh, fish or powershell must be given"},
+		{"keys lst", `there is no command "lst" of parley keys; did you mean list?`},
+		{"deploy nothing", `there is no command "nothing" of parley deploy`},
 		{"eval", "the directory of the agent must be given"},
 		{"keys revoke", "the id of the key must be given"},
 		{"run --replay " + queries, queries + `: it must be like {"state": {}, "queries": ["Hello"]}`},
@@ -142,8 +151,10 @@ func TestMistakes(t *testing.T) {
 		{"api_server " + dir + " --artifact_service_uri nonsense", "parley: --artifact_service_uri: "},
 		{"api_server " + dir + " --session_ttl=-1s", "parley: --session_ttl: must not be negative"},
 		{"doctor --session_db_url sqlite://" + dir + "/none.db", "parley: --session_db_url: there is no database"},
-		{"keys list --session_db_url sqlite://" + dir + "/none.db", "parley: there is no database"},
-		{"keys revoke x --keys_db_url sqlite://" + dir + "/none.db", "parley: there is no database"},
+		{"keys list --session_db_url sqlite://" + dir + "/none.db", "parley: --session_db_url: there is no database"},
+		{"keys revoke x --keys_db_url sqlite://" + dir + "/none.db", "parley: --keys_db_url: there is no database"},
+		{"keys list --session_db_url nonsense", "parley: --session_db_url: it must be"},
+		{"replay s --agent_dir " + agents + " --session_db_url sqlite://" + dir + "/none.db", "parley: --session_db_url: there is no database"},
 		{"credentials create --credential_key_file " + taken, taken + " exists already"},
 	} {
 		if code, _, stderr := command(t, nil, strings.Fields(test.args)...); code == ExitOK || !strings.Contains(stderr, test.want) {

@@ -17,7 +17,7 @@ Load it when the shell starts, or put it where the shell looks for completions.`
   parley completion powershell | Out-String | Invoke-Expression      in $PROFILE`,
 		GroupID:               groupMore,
 		DisableFlagsInUseLine: true,
-		Args:                  cobra.MatchAll(cobra.ExactArgs(1), cobra.OnlyValidArgs),
+		Args:                  cobra.MatchAll(takes(1, "the name of a shell: bash, zsh, fish or powershell"), cobra.OnlyValidArgs),
 		ValidArgs:             []string{"bash", "zsh", "fish", "powershell"},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			root := cmd.Root()

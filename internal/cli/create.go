@@ -41,7 +41,7 @@ type checks. One in Go is a program of its own.`,
   parley create agents/my_agent --style adk-typescript
   parley create my_agent --style go`,
 		GroupID:           groupAgents,
-		Args:              cobra.MatchAll(needs("the name of the agent"), cobra.MaximumNArgs(1)),
+		Args:              takes(1, "the name of the agent"),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(_ *cobra.Command, args []string) error {
 			name := filepath.Base(args[0])

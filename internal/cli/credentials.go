@@ -20,7 +20,7 @@ A server seals what it keeps of logins with the newest key in a file, and opens
 what older keys in it have sealed. It looks at the file before it uses it, so it
 need not be started again.`,
 		GroupID: groupMore,
-		Args:    cobra.NoArgs,
+		Args:    takes(0),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	var prepare bool
@@ -86,7 +86,7 @@ func resealed(out io.Writer, done parley.Resealed) {
 func keyCommand(env *Env, name, short, long, example string, do func(context.Context, parley.Config, io.Writer) error) *cobra.Command {
 	var cfg parley.Config
 	cmd := &cobra.Command{
-		Use: name, Short: short, Long: long, Example: example, GroupID: groupKeys, Args: cobra.NoArgs,
+		Use: name, Short: short, Long: long, Example: example, GroupID: groupKeys, Args: takes(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if cfg.Logins.KeyFile != "" {
 				cfg.Logins.KeyFile = env.path(cfg.Logins.KeyFile)

@@ -20,7 +20,7 @@ func newDeploy(env *Env) *cobra.Command {
 agent's directory, and runs as a service. Files with variables, databases, keys
 and version control stay out of the image.`,
 		GroupID: groupAgents,
-		Args:    cobra.NoArgs,
+		Args:    takes(0),
 		RunE:    func(*cobra.Command, []string) error { return &usageError{"the target of the deployment is missing"} },
 	}
 	cmd.AddGroup(&cobra.Group{ID: groupAgents, Title: "Where to"})

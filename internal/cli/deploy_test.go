@@ -526,8 +526,8 @@ func TestDeployDocker(t *testing.T) {
 		t.Fatalf("exit code %d: %s", code, stderr)
 	}
 	same(t, "calls", strings.Join([]string{
-		"docker [build] [--platform] [linux/amd64] [--label] [created-by=parley] [--tag] [parley-default-service-name] [TMP]",
-		"docker [ps] [--all] [--quiet] [--filter] [name=^/parley-default-service-name$] [--filter] [label=created-by=parley]",
+		"docker [ps] [--all] [--filter] [name=^/parley-default-service-name$] [--filter] [label=created-by=parley] [--format] [{{.ID}} {{.Label \"run.parley.app\"}}]",
+		"docker [build] [--platform] [linux/amd64] [--label] [created-by=parley] [--label] [run.parley.app=weather] [--tag] [parley-default-service-name] [TMP]",
 		"docker [rm] [--force] [abc]",
 		"docker [run] [--detach] [--platform] [linux/amd64] [--name] [parley-default-service-name] [--restart] [unless-stopped] [--publish] [127.0.0.1:8000:8000] [--env-file] [weather/.env] [-p] [127.0.0.1:9000:8000] [--network=db] [parley-default-service-name]",
 		"",
@@ -535,5 +535,29 @@ func TestDeployDocker(t *testing.T) {
 	// The names of other sites that lead to this machine do not lead to the server.
 	if dockerfile := b.recorded("source/Dockerfile"); !strings.Contains(dockerfile, "\nENV PARLEY_ALLOW_HOSTS=\"localhost,127.0.0.1\"\n") || !strings.Contains(dockerfile, `"--access", "platform"]`) {
 		t.Error(dockerfile)
+	}
+}
+
+// The default name is for one agent: another one does not replace it.
+func TestDeployDockerKeepsOtherAgents(t *testing.T) {
+	for _, test := range []struct {
+		before  string
+		args    []string
+		refused bool
+	}{
+		{"abc weather", nil, false},
+		{"abc sky", nil, true},
+		{"abc sky", []string{"--app_name", "sky"}, false},
+		{"abc sky", []string{"--service_name", "mine"}, false},
+	} {
+		b := newBench(t)
+		b.environ = []string{"CONTAINERS=" + test.before + `\n`}
+		code, _, stderr := b.deploy(append([]string{"docker", "weather"}, test.args...)...)
+		if removed := strings.Contains(b.calls(), "[rm] [--force] [abc]"); removed == test.refused || (code == ExitUsage) != test.refused {
+			t.Errorf("%+v: exit code %d: %s", test, code, stderr)
+		}
+		if test.refused && !strings.Contains(stderr, "runs the agent sky: choose another name for this one with --service_name") {
+			t.Errorf("it says %q", stderr)
+		}
 	}
 }

@@ -36,7 +36,7 @@ before; they continue to serve. A move that was interrupted is completed.`,
   parley doctor --session_db_url postgres://parley@db/parley --repair
   parley doctor --session_db_url postgres://db1/parley,postgres://db2/parley --move`,
 		GroupID: groupMore,
-		Args:    cobra.NoArgs,
+		Args:    takes(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if url == "" {
 				return &usageError{"--session_db_url says which database to check"}

@@ -21,7 +21,7 @@ func underscores(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 	return pflag.NormalizedName(name)
 }
 
-// needs requires an argument of a command.
+// needs requires an argument of a command, and allows any number of others.
 func needs(what string) cobra.PositionalArgs {
 	return func(_ *cobra.Command, args []string) error {
 		if len(args) == 0 {
@@ -29,6 +29,37 @@ func needs(what string) cobra.PositionalArgs {
 		}
 		return nil
 	}
+}
+
+// takes allows at most so many arguments, of which the first ones are required: those
+// that are described.
+func takes(most int, required ...string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		switch {
+		case len(args) < len(required):
+			return errors.New(required[len(args)] + " must be given")
+		case len(args) <= most:
+			return nil
+		case cmd.HasSubCommands():
+			return unknownCommand(cmd, args[0])
+		}
+		return fmt.Errorf("the argument %q is one too many", args[most])
+	}
+}
+
+// unknownCommand is the error for a word that is not a command below cmd.
+func unknownCommand(cmd *cobra.Command, word string) error {
+	var names []string
+	for _, sub := range cmd.Commands() {
+		if sub.IsAvailableCommand() {
+			names = append(names, sub.Name())
+		}
+	}
+	err := fmt.Errorf("there is no command %q of %s", word, cmd.CommandPath())
+	if best := nearest(word, names); best != "" {
+		return fmt.Errorf("%w; did you mean %s?", err, best)
+	}
+	return err
 }
 
 // defaults sets the flags that were not on the command line from their environment
@@ -58,17 +89,24 @@ func suggest(err error, flags *pflag.FlagSet) error {
 	if !ok || unknown.GetSpecifiedShortnames() != "" {
 		return err
 	}
-	name := string(underscores(nil, unknown.GetSpecifiedName()))
-	best, least := "", 3 // more differences mean another word
-	flags.VisitAll(func(f *pflag.Flag) {
-		if n := distance(name, f.Name); n < least {
-			best, least = f.Name, n
-		}
-	})
-	if best == "" {
-		return err
+	var names []string
+	flags.VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+	if best := nearest(string(underscores(nil, unknown.GetSpecifiedName())), names); best != "" {
+		return fmt.Errorf("%w; did you mean --%s?", err, best)
 	}
-	return fmt.Errorf("%w; did you mean --%s?", err, best)
+	return err
+}
+
+// nearest returns the word that differs least from another one, or "" if all of them
+// are different words.
+func nearest(word string, words []string) string {
+	best, least := "", 3
+	for _, one := range words {
+		if n := distance(word, one); n < least {
+			best, least = one, n
+		}
+	}
+	return best
 }
 
 // distance returns the number of insertions, deletions and changes of letters that

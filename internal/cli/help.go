@@ -22,7 +22,7 @@ func newHelp() *cobra.Command {
 		Short:                 "Show the help of a command",
 		GroupID:               groupMore,
 		DisableFlagsInUseLine: true,
-		Args:                  cobra.MaximumNArgs(2),
+		Args:                  takes(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			about, _, err := cmd.Root().Find(args)
 			if err != nil {

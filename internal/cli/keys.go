@@ -28,7 +28,7 @@ kept there is not enough to use them.`,
   parley keys list --session_db_url sqlite:///var/lib/parley.db
   parley keys revoke 4k2mvq7x1c --session_db_url sqlite:///var/lib/parley.db`,
 		GroupID: groupMore,
-		Args:    cobra.NoArgs,
+		Args:    takes(0),
 		RunE:    func(cmd *cobra.Command, _ []string) error { writeHelp(env.Stdout, cmd); return nil },
 	}
 	database := func(flags *pflag.FlagSet) {
@@ -46,7 +46,11 @@ kept there is not enough to use them.`,
 		}
 		opened, err := open(cmd.Context(), url)
 		if err != nil {
-			return err
+			name := "--session_db_url"
+			if keys != "" {
+				name = "--keys_db_url"
+			}
+			return fmt.Errorf("%s: %s", name, strings.TrimPrefix(err.Error(), "parley: "))
 		}
 		return errors.Join(do(opened), opened.Close())
 	}
@@ -79,7 +83,7 @@ user) and admin (everything).`,
 		Example: `  parley keys create --user alice --name laptop --session_db_url sqlite:///var/lib/parley.db
   parley keys create --scope run,users --name backend --expires 2160h`,
 		GroupID: groupKeys,
-		Args:    cobra.NoArgs,
+		Args:    takes(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if len(key.Scopes) == 0 || slices.Contains(key.Scopes, "") {
 				return &usageError{"--scope is empty: set read, run, users or admin, or omit the flag for run"}
@@ -117,7 +121,7 @@ func newKeysList(env *Env, database keysFlags, with keysOpened) *cobra.Command {
 		Use:     "list",
 		Short:   "List the API keys",
 		GroupID: groupKeys,
-		Args:    cobra.NoArgs,
+		Args:    takes(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return with(cmd, func(keys *parley.APIKeys) error {
 				list, err := keys.List(cmd.Context())
@@ -154,7 +158,7 @@ func newKeysRevoke(env *Env, database keysFlags, with keysOpened) *cobra.Command
 shown by list. The whole key will do as well. Servers that have seen the key
 lately let it in for 10 seconds more.`,
 		GroupID: groupKeys,
-		Args:    cobra.MatchAll(needs("the id of the key"), cobra.MaximumNArgs(1)),
+		Args:    takes(1, "the id of the key"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return with(cmd, func(keys *parley.APIKeys) error {
 				id := keyID(args[0])

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"os/signal"
@@ -73,7 +72,7 @@ The exit code is 1 if something differs.`,
   parley replay trip-to-oslo e-k3v7qzt5mwn2xh4bj6rdyp3fca --live_models --model gemini-2.5-pro
   parley replay trip-to-oslo e-k3v7qzt5mwn2xh4bj6rdyp3fca --result '2={"temperature": 30}'`,
 		GroupID: groupAgents,
-		Args:    cobra.RangeArgs(1, 2),
+		Args:    takes(2, "the session"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			cfg, err := agents.config(env, cmd, nil)
 			if err != nil {
@@ -83,7 +82,7 @@ The exit code is 1 if something differs.`,
 				return err
 			}
 			if sessions == "" {
-				return errors.New("--session_db_url must name the database with the session")
+				return &usageError{"--session_db_url must name the database with the session"}
 			}
 			cfg.Access.Mode, cfg.Log = parley.AccessLocal, env.logger(level.value, "text")
 			cfg.Sessions.URL, cfg.Sessions.Passive = sessions, true // runs of a server stay with it

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"os/signal"
 	"slices"
@@ -54,7 +55,7 @@ know: the next line is the answer, except that /say <text> speaks to the agent.`
   parley run my_agent --session_db_url sqlite:///chats.db --resume
   echo "What is the weather in Paris?" | parley run my_agent`,
 		GroupID: groupAgents,
-		Args:    cobra.MaximumNArgs(1),
+		Args:    takes(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			cfg, err := agents.config(env, cmd, args)
 			if err != nil {
@@ -67,7 +68,7 @@ know: the next line is the answer, except that /say <text> speaks to the agent.`
 				return &usageError{"--resume needs --session_db_url, which says where conversations are kept"}
 			}
 			cfg.Access.Mode, cfg.Sessions.URL = parley.AccessLocal, database
-			cfg.Logins.AllowPrivate, cfg.Log = networks, env.logger(level.value, "text")
+			cfg.Logins.AllowPrivate, cfg.Log = networks, slog.New(ownErrors{env.logger(level.value, "text").Handler()})
 			return converse(cmd.Context(), env, cfg, opts)
 		},
 		ValidArgsFunction: directories,

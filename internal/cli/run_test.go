@@ -216,3 +216,14 @@ func TestReplayFiles(t *testing.T) {
 		}
 	}
 }
+
+// What the command says itself is not in its log as well.
+func TestRunSaysErrorsOnce(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "index.ts"), []byte("export const x = ;"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, stderr := command(t, nil, "run", dir); strings.Count(stderr, "does not work") != 1 {
+		t.Errorf("it says %q", stderr)
+	}
+}

@@ -31,7 +31,7 @@ func newVersion(env *Env) *cobra.Command {
 		Use:     "version",
 		Short:   "Show the version",
 		GroupID: groupMore,
-		Args:    cobra.NoArgs,
+		Args:    takes(0),
 		RunE: func(*cobra.Command, []string) error {
 			if asJSON {
 				return env.writeJSON(currentBuild())

@@ -43,15 +43,14 @@ func (d *Docker) Deploy(ctx context.Context, env *Env) error {
 			return err
 		}
 		j.say("Building the image %s", d.ServiceName)
-		label := "created-by=" + createdBy
-		if err := j.run(ctx, "docker", "build", "--platform", "linux/amd64", "--label", label, "--tag", d.ServiceName, j.dir); err != nil {
-			return err
-		}
-		before, err := j.output(ctx, "", "docker", "ps", "--all", "--quiet", "--filter", "name=^/"+d.ServiceName+"$", "--filter", "label="+label)
+		before, err := d.before(ctx, j, im.app)
 		if err != nil {
 			return err
 		}
-		for id := range strings.FieldsSeq(before) {
+		if err := j.run(ctx, "docker", "build", "--platform", "linux/amd64", "--label", createdLabel, "--label", appLabel+"="+im.app, "--tag", d.ServiceName, j.dir); err != nil {
+			return err
+		}
+		for _, id := range before {
 			if err := j.run(ctx, "docker", "rm", "--force", id); err != nil {
 				return err
 			}
@@ -69,6 +68,32 @@ func (d *Docker) Deploy(ctx context.Context, env *Env) error {
 		j.say("The server is at http://127.0.0.1:%d, for programs on this machine.", d.Port)
 		return nil
 	})
+}
+
+// Labels of images, and so of their containers.
+const (
+	createdLabel = "created-by=" + createdBy
+	appLabel     = "run.parley.app"
+)
+
+// before returns the containers of earlier deployments under the same name. Those of
+// another agent are replaced only if the user has chosen the name.
+func (d *Docker) before(ctx context.Context, j *job, app string) (ids []string, err error) {
+	found, err := j.output(ctx, "", "docker", "ps", "--all", "--filter", "name=^/"+d.ServiceName+"$", "--filter", "label="+createdLabel,
+		"--format", `{{.ID}} {{.Label "`+appLabel+`"}}`)
+	if err != nil {
+		return nil, err
+	}
+	for line := range strings.Lines(found) {
+		id, other, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if other != "" && other != app && d.ServiceName == DefaultServiceName { // older ones have no label
+			return nil, usage("the container %s runs the agent %s: choose another name for this one with --service_name, or remove that container with docker rm --force %[1]s", d.ServiceName, other)
+		}
+		if id != "" {
+			ids = append(ids, id)
+		}
+	}
+	return ids, nil
 }
 
 // exposing returns the argument for docker run that lets other machines reach the
