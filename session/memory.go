@@ -37,6 +37,7 @@ type Memory struct {
 
 	outbox     outbox
 	recordings recordings
+	schedules  schedules
 
 	busyMu  sync.Mutex           // the last assigned one
 	busy    map[*record]struct{} // sessions with runs that have not ended

@@ -33,6 +33,13 @@ func TestMemoryRecordings(t *testing.T) {
 	})
 }
 
+func TestMemorySchedules(t *testing.T) {
+	storetest.RunSchedules(t, func(*testing.T) func(session.Options) session.Store {
+		store := session.NewMemory(0)
+		return func(session.Options) session.Store { return store }
+	})
+}
+
 // One Sweep looks at a limited number of sessions, so that it does not block other
 // calls for long. The next ones look at the rest.
 func TestMemorySweepsInBatches(t *testing.T) { synctest.Test(t, sweepsInBatches) }

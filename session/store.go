@@ -33,12 +33,14 @@ type Store struct {
 	Outbox Outbox
 	// Recordings keeps what models and tools answered; nil for a store without them.
 	Recordings Recordings
+	// Schedules keeps schedules of users; nil for a store without them.
+	Schedules Schedules
 	// Closer releases the resources of the store.
 	Closer
 }
 
-// Backend is a type that implements all parts of a Store except Keys, Outbox and
-// Recordings.
+// Backend is a type that implements all parts of a Store except Keys, Outbox,
+// Recordings and Schedules.
 type Backend interface {
 	Sessions
 	Runs
@@ -55,8 +57,8 @@ type Closer interface {
 	Close() error
 }
 
-// NewStore returns a Store whose parts are all b, without Keys. It has an Outbox and
-// Recordings if b implements them.
+// NewStore returns a Store whose parts are all b, without Keys. It has an Outbox,
+// Recordings and Schedules if b implements them.
 func NewStore(b Backend) Store {
 	s := Store{Sessions: b, Runs: b, Leases: b, Secrets: b, Memories: b, Ledger: b, Upkeep: b, Closer: b}
 	if o, ok := b.(Outbox); ok {
@@ -64,6 +66,9 @@ func NewStore(b Backend) Store {
 	}
 	if r, ok := b.(Recordings); ok {
 		s.Recordings = r
+	}
+	if l, ok := b.(Schedules); ok {
+		s.Schedules = l
 	}
 	return s
 }

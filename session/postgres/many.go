@@ -12,8 +12,8 @@ import (
 )
 
 // many is a store in several databases. Every user is in one of them, with all that
-// belongs to the user: sessions, runs, secrets, memories, usage, subscriptions. The
-// app: keys of the state are in all of them, API keys in the first.
+// belongs to the user: sessions, runs, secrets, memories, usage, subscriptions, schedules.
+// The app: keys of the state are in all of them, API keys in the first.
 //
 // Which database a user is in follows from the slot of the user, and is stored in the
 // databases themselves. This copy of it may be out of date: a database that has a user
@@ -37,6 +37,7 @@ var (
 	_ session.Backend    = (*many)(nil)
 	_ session.Outbox     = (*many)(nil)
 	_ session.Recordings = (*many)(nil)
+	_ session.Schedules  = (*many)(nil)
 	_ session.APIKeys    = (*many)(nil)
 )
 

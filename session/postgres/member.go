@@ -33,7 +33,7 @@ var counters = []string{
 const (
 	sqlPlace    = `SELECT name, number FROM parley_place`
 	sqlOccupied = `SELECT EXISTS (SELECT FROM parley_sessions) OR EXISTS (SELECT FROM parley_secrets) OR EXISTS (SELECT FROM parley_memories)
-		OR EXISTS (SELECT FROM parley_usage) OR EXISTS (SELECT FROM parley_usage_log)`
+		OR EXISTS (SELECT FROM parley_usage) OR EXISTS (SELECT FROM parley_usage_log) OR EXISTS (SELECT FROM parley_schedules)`
 
 	// Writers wait, so that no app: key is without a stamp.
 	sqlStamp = `LOCK TABLE parley_state IN SHARE ROW EXCLUSIVE MODE`

@@ -41,6 +41,8 @@ var kinds = []rowsOf{
 	{"parley_secrets", "u", "t.owner >= u.lowest AND t.owner < u.highest"},
 	{"parley_memories", "u", "t.owner >= u.lowest AND t.owner < u.highest"},
 	{"parley_memory_words", "u", "t.owner >= u.lowest AND t.owner < u.highest"},
+	{"parley_schedules", "u", "t.owner >= u.lowest AND t.owner < u.highest"},
+	{"parley_firings", "u", "t.owner >= u.lowest AND t.owner < u.highest"},
 }
 
 // rowsOf are the rows of users in a table.
@@ -64,6 +66,9 @@ const (
 
 	// In the order in which other statements lock runs.
 	sqlLockRuns = `SELECT FROM parley_runs WHERE session = ANY ($1::bigint[]) ORDER BY session, number FOR UPDATE`
+
+	// What adds firings locks their schedule.
+	sqlLockSchedules = `SELECT FROM parley_schedules t JOIN ` + slotRange + ` ON t.owner >= u.lowest AND t.owner < u.highest FOR UPDATE OF t`
 
 	// $1 users: applications, $2 names, $3 slots.
 	sqlLeaveUsage = `WITH d AS (DELETE FROM %s t USING unnest($1::text[], $2::text[], $3::integer[]) AS u (app, usr, slot)
@@ -186,6 +191,9 @@ func leaveRows(ctx context.Context, tx pgx.Tx, list []int32, usage map[user]int3
 	}
 	if _, err := tx.Exec(ctx, sqlLockRuns, ordinals); err != nil {
 		return fmt.Errorf("locking runs: %w", err)
+	}
+	if _, err := tx.Exec(ctx, sqlLockSchedules, list, from, to); err != nil {
+		return fmt.Errorf("locking schedules: %w", err)
 	}
 	users := maps.Clone(usage)
 	if users == nil {

@@ -61,7 +61,11 @@ func fillUser(t *testing.T, s session.Backend, key session.Key) {
 	_, secret2 := s.PutSecret(ctx, &session.Secret{SecretID: session.SecretID{App: key.App, User: key.User, Session: key.ID, Name: "n"}, Sealed: []byte("sealed2")})
 	remembered := s.Remember(ctx, key, []*session.Remembered{{Event: "first", Author: "a", Time: time.Now(), Content: []byte("{}"), Words: []string{"word", "other"}}})
 	recorded := recordings.PutRecordings(ctx, []*session.Recording{{Key: key, Run: key.ID + "-ended", Attempt: 1, JSON: []byte("{}")}})
-	if err := errors.Join(recorded, made, other, subscribed, end, noted, queued, secret, secret2, remembered); err != nil {
+	schedules, _ := s.(session.Schedules)
+	at := time.Unix(2_000_000_000, 0)
+	scheduled := schedules.PutSchedule(ctx, &session.Schedule{App: key.App, User: key.User, ID: "daily", JSON: []byte("{}"), Next: at})
+	fired := schedules.AddFiring(ctx, key.App, key.User, "daily", &session.Firing{Time: at, JSON: []byte("{}")})
+	if err := errors.Join(scheduled, fired, recorded, made, other, subscribed, end, noted, queued, secret, secret2, remembered); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -112,10 +116,17 @@ func described(t *testing.T, s session.Backend, key session.Key) string {
 	recordings, _ := s.(session.Recordings)
 	recorded, err6 := recordings.Recordings(ctx, key, key.ID+"-ended")
 	fmt.Fprintln(&b, len(recorded))
+	schedules, _ := s.(session.Schedules)
+	planned, err7 := schedules.ListSchedules(ctx, key.App, key.User)
+	for _, one := range planned {
+		fmt.Fprintln(&b, one.ID, one.Version, one.Created.UnixMicro(), one.Next.Unix())
+	}
+	fired, err8 := schedules.Firings(ctx, key.App, key.User, "daily")
+	fmt.Fprintln(&b, len(fired))
 	for _, d := range deliveries {
 		fmt.Fprintln(&b, d.Number, d.Run, d.Status, d.ID)
 	}
-	if err := errors.Join(err, err2, err3, err4, err5, err6); err != nil {
+	if err := errors.Join(err, err2, err3, err4, err5, err6, err7, err8); err != nil {
 		t.Fatal(err)
 	}
 	fmt.Fprintln(&b, usage, len(subscriptions))

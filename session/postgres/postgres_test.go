@@ -134,3 +134,16 @@ func TestRecordings(t *testing.T) {
 		}
 	})
 }
+
+func TestSchedules(t *testing.T) {
+	t.Parallel()
+	database := pgtest.Quick(t).Database(t)
+	storetest.RunSchedules(t, func(t *testing.T) func(session.Options) session.Store {
+		t.Helper()
+		url := empty(t, database)
+		return func(o session.Options) session.Store {
+			t.Helper()
+			return session.NewStore(open(t, url, o))
+		}
+	})
+}

@@ -81,3 +81,12 @@ func TestRecordings(t *testing.T) {
 		return func(o session.Options) session.Store { return session.NewStore(opened(t, path, o)) }
 	})
 }
+
+func TestSchedules(t *testing.T) {
+	t.Parallel()
+	storetest.RunSchedules(t, func(t *testing.T) func(session.Options) session.Store {
+		t.Helper()
+		path := file(t)
+		return func(o session.Options) session.Store { return session.NewStore(opened(t, path, o)) }
+	})
+}
