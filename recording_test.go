@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"iter"
 	"path/filepath"
 	"strings"
@@ -150,7 +151,11 @@ func (e *edges) open(t *testing.T) *parley.Server {
 	t.Helper()
 	srv, err := parley.Open(t.Context(), parley.Config{
 		Models: map[string]model.Model{"other": scripted.Func(scripted.Say("I am another.")), "echo": scripted.Func(func(ctx context.Context, req *model.Request) iter.Seq2[*model.Response, error] {
-			return scripted.Say(req.Instruction)(ctx, req)
+			said := req.Instruction
+			if req.Config != nil && req.Config.Temperature != nil {
+				said += fmt.Sprintf(" At %v.", *req.Config.Temperature)
+			}
+			return scripted.Say(said)(ctx, req)
 		})},
 		Agents: e.trees(t), Recording: parley.RecordingConfig{Share: 1}, Sessions: parley.SessionConfig{URL: e.session}, Artifacts: parley.ArtifactConfig{URL: "memory://"},
 	})
@@ -349,6 +354,7 @@ func TestReplayPlans(t *testing.T) {
 		{"another result", replay.Plan{Results: map[int]json.RawMessage{2: json.RawMessage(`{"noted":"no"}`)}}, 1, 0, "Done. now"},
 		{"another model", replay.Plan{From: 3, Model: "other"}, 0, 0, "I am another."},
 		{"another instruction", replay.Plan{LiveModels: true, Model: "echo", Instructions: map[string]string{"led": "Say this."}}, 0, 0, "Say this."},
+		{"another temperature", replay.Plan{LiveModels: true, Model: "echo", Instructions: map[string]string{"led": "Say this."}, Temperature: new(0.25)}, 0, 0, "Say this. At 0.25."},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -390,6 +396,8 @@ func TestReplayRefuses(t *testing.T) {
 		{"none", "run not found", replay.Plan{}},
 		{run, "set liveModels or from", replay.Plan{Model: "other"}},
 		{run, "set liveModels or from", replay.Plan{Instructions: map[string]string{"a": "b"}}},
+		{run, "set liveModels or from", replay.Plan{Temperature: new(0.5)}},
+		{run, "not negative", replay.Plan{LiveModels: true, Temperature: new(-1.0)}},
 		{run, "beginning with 1", replay.Plan{From: -1}},
 		{run, "no recorded call of a tool with the number 1", replay.Plan{Results: map[int]json.RawMessage{1: json.RawMessage(`{}`)}}},
 		{run, "not JSON", replay.Plan{Results: map[int]json.RawMessage{2: json.RawMessage(`{`)}}},

@@ -32,6 +32,9 @@ type Plan struct {
 	// Instructions are given to models in place of those of the agents with these
 	// names. They require LiveModels or From.
 	Instructions map[string]string `json:"instructions,omitempty"`
+	// Temperature is asked of models in place of that of the agents. It requires
+	// LiveModels or From.
+	Temperature *float64 `json:"temperature,omitempty"`
 	// Results replace those of tools, by the numbers of their calls in the recording.
 	// Models are asked from there on.
 	Results map[int]json.RawMessage `json:"results,omitempty"`

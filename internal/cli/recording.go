@@ -43,6 +43,8 @@ type replayOptions struct {
 	user                  string
 	plan                  replay.Plan
 	instructions, results []string
+	models                []string
+	temperatures          []float64
 	json                  bool
 }
 
@@ -67,9 +69,14 @@ is.
 Requests to models can only be compared in runs that were recorded: see --record of
 parley web and parley api_server.
 
-The exit code is 1 if something differs.`,
+With several models or temperatures, a run is repeated with each model at each
+temperature, and a table shows the answers.
+
+The exit code is 1 if something differs, and with several models or temperatures
+only if a repetition fails.`,
 		Example: `  parley replay trip-to-oslo --agent_dir my_agent --session_db_url sqlite://sessions.db
   parley replay trip-to-oslo e-k3v7qzt5mwn2xh4bj6rdyp3fca --live_models --model gemini-2.5-pro
+  parley replay trip-to-oslo --live_models --model gemini-2.5-pro --model gpt-5
   parley replay trip-to-oslo e-k3v7qzt5mwn2xh4bj6rdyp3fca --result '2={"temperature": 30}'`,
 		GroupID: groupAgents,
 		Args:    takes(2, "the session"),
@@ -104,7 +111,8 @@ The exit code is 1 if something differs.`,
 		flags.BoolVar(&opts.plan.LiveModels, "live_models", false, "call the models")
 		flags.BoolVar(&opts.plan.LiveTools, "live_tools", false, "call the tools, with all their effects")
 		flags.IntVar(&opts.plan.From, "from", 0, "call the models from the call with this `number` on")
-		flags.StringVar(&opts.plan.Model, "model", "", "`name` of the model to call in place of those of the\nagents; with --live_models or --from")
+		flags.StringArrayVar(&opts.models, "model", nil, "`name` of the model to call in place of those of the\nagents; with --live_models or --from; repeat it to\ncompare several")
+		flags.Float64SliceVar(&opts.temperatures, "temperature", nil, "`number` to ask models for as their temperature; with\n--live_models or --from; repeat it to compare several")
 		flags.StringArrayVar(&opts.instructions, "instruction", nil, "`agent=text` with another instruction for an agent; with\n--live_models or --from; repeat it for several")
 		flags.StringArrayVar(&opts.results, "result", nil, "`number=json` with another result for the recorded call\nof a tool; models are called from there on; repeat it\nfor several")
 	})
@@ -159,9 +167,13 @@ func (o *replayOptions) repeat(ctx context.Context, env *Env, cfg parley.Config,
 			return err
 		}
 	}
+	plans := o.variants()
+	if len(plans) > 1 {
+		return o.compare(ctx, env, srv, key, ids, plans)
+	}
 	different := 0
 	for _, id := range ids {
-		report, err := srv.Replay(ctx, key, id, o.plan)
+		report, err := srv.Replay(ctx, key, id, plans[0])
 		if err != nil {
 			return err
 		}

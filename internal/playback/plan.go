@@ -17,6 +17,10 @@ func checkPlan(p *replay.Plan, r *replay.Recording) error {
 		return &replay.PlanError{Message: "another model answers only calls that are made: set liveModels or from"}
 	case len(p.Instructions) > 0 && !live:
 		return &replay.PlanError{Message: "another instruction has an effect only on calls that are made: set liveModels or from"}
+	case p.Temperature != nil && !live:
+		return &replay.PlanError{Message: "another temperature has an effect only on calls that are made: set liveModels or from"}
+	case p.Temperature != nil && !(*p.Temperature >= 0): // also if it is not a number
+		return &replay.PlanError{Message: "temperature must be a number that is not negative"}
 	}
 	for n, result := range p.Results {
 		if n < 1 || n > len(r.Steps) || r.Steps[n-1].Kind != replay.ToolCall {

@@ -90,6 +90,14 @@ func (p *player) ask(ctx context.Context, c *replay.Call, m model.Model, req *mo
 	if text, ok := p.plan.Instructions[c.Agent]; ok {
 		req.Instruction = text
 	}
+	if p.plan.Temperature != nil {
+		var config model.Config
+		if req.Config != nil { // it may be that of the agent
+			config = *req.Config
+		}
+		config.Temperature = p.plan.Temperature
+		req.Config = &config
+	}
 	if p.plan.Model != "" {
 		other, err := p.models(p.plan.Model)
 		if err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/parley-run/parley/internal/access"
 	"github.com/parley-run/parley/internal/run"
 	"github.com/parley-run/parley/session"
+	"github.com/parley-run/parley/tool"
 )
 
 type appSummary struct {
@@ -101,6 +102,7 @@ type declaration struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description"`
 	Parameters  json.RawMessage `json:"parameters,omitempty"`
+	Effect      tool.Effect     `json:"effect,omitempty"`
 }
 
 func (s *Server) appInfo(w http.ResponseWriter, r *http.Request) error {
@@ -127,7 +129,7 @@ func describe(a *agent.Agent, into map[string]agentInfo) {
 		if len(info.Tools) > 0 {
 			var tools toolInfo
 			for _, t := range info.Tools {
-				tools.FunctionDeclarations = append(tools.FunctionDeclarations, declaration{t.Name, t.Description, t.Parameters})
+				tools.FunctionDeclarations = append(tools.FunctionDeclarations, declaration{t.Name, t.Description, t.Parameters, t.Effect})
 			}
 			one.Tools = append(one.Tools, tools)
 		}
