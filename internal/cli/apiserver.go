@@ -73,6 +73,9 @@ environment. It can import what is in that directory, and packages.`,
 			cfg.Access.Mode, cfg.Network.AllowOrigins = parley.AccessMode(access.value), origins
 			cfg.Network.PeerAddr = peerAddr
 			cfg.Log = env.logger(level.value, format.value)
+			if env.config.path != "" {
+				cfg.Log.Info("values of flags are read from a file", "file", env.config.path)
+			}
 			if other, _ := env.getenv("PARLEY_ACCESS"); other != "" && other != access.value {
 				// An image may set the flag without the knowledge of its operator.
 				cfg.Log.Warn("--access on the command line wins over PARLEY_ACCESS", "access", access.value, "ignored", other)

@@ -45,6 +45,8 @@ type Env struct {
 	Raw func() (restore func(), err error)
 	// Size returns the size of the terminal of Stdout, or 0; nil if it is unknown.
 	Size func() (columns, rows int)
+
+	config configFile // of the command that runs
 }
 
 // getenv returns the value of an environment variable, the last one if there are
@@ -72,8 +74,11 @@ func Main(ctx context.Context, env *Env) int {
 	root := newRoot(env) //nolint:contextcheck // commands get ctx when they run
 	// Every error before a command begins is a usage error.
 	began := false
-	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
+	root.PersistentPreRunE = func(cmd *cobra.Command, args []string) error {
 		if err := env.defaults(cmd.Flags()); err != nil {
+			return err
+		}
+		if err := env.configure(cmd, args); err != nil {
 			return err
 		}
 		began = true
@@ -105,7 +110,10 @@ func newRoot(env *Env) *cobra.Command {
 them in the terminal.
 
 Every flag can also be given as an environment variable: PARLEY_AGENT_DIR is
---agent_dir. A flag comes before its variable.
+--agent_dir. Values can also be in parley.yaml, in the directory of the agent or
+in the working directory, as in port: 8000. A flag comes before its variable, and
+a variable before the file. parley deploy does not read the file: the server that
+it deploys does.
 
 The exit code is 0 when a command did what it was asked for, 1 when it could
 not, and 2 when it was not understood.`,
@@ -133,6 +141,7 @@ not, and 2 when it was not understood.`,
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return suggest(err, cmd.Flags()) })
 	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { writeHelp(env.Stdout, cmd) })
 	root.PersistentFlags().BoolP("help", "h", false, "show the help of a command")
+	root.PersistentFlags().String("config", "", "`file` with values of flags (default parley.yaml, if it\nexists)")
 	root.Flags().Bool("version", false, "show the version")
 	root.AddGroup(&cobra.Group{ID: groupAgents, Title: "Agents"}, &cobra.Group{ID: groupMore, Title: "More"})
 	root.AddCommand(newAPIServer(env), newWeb(env), newRun(env), newEval(env), newReplay(env), newCreate(env), newDoctor(env), newDeploy(env), newKeys(env), newCredentials(env), newVersion(env), newCompletion(env))

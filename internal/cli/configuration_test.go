@@ -52,12 +52,43 @@ func TestConfiguration(t *testing.T) {
 
 <!-- Generated from the commands: go test ./internal/cli -run TestConfiguration -update -->
 
-A server is configured by flags of ` + "`parley api_server` and `parley web`" + `, or by environment variables with the same
-meaning. The command line has precedence. What else these commands do, and all other commands, are in
-[command line](cli.md); programs in Go set the same in ` + "`parley.Config`" + `, see [agents in Go](agents-go.md).
+A server is configured by flags of ` + "`parley api_server` and `parley web`" + `, by environment variables with the same
+meaning, or by a file. The command line has precedence over variables, and these over the file. What else these commands do,
+and all other commands, are in [command line](cli.md); programs in Go set the same in ` + "`parley.Config`" + `, see
+[agents in Go](agents-go.md).
+
+## The file
+
+` + "`parley.yaml`" + ` in the directory of the agent, or else in the working directory, has values of flags by their names; ` + "`--config`" + `
+and ` + "`PARLEY_CONFIG`" + ` name another file. One file is read.
+
+` + "```yaml" + `
+port: 9000
+session_db_url: postgres://parley:${DB_PASSWORD}@db/parley
+session_ttl: 720h
+max_run_tokens: 200000
+allow_origins:
+  - https://app.example.com
+  - https://admin.example.com
+` + "```" + `
+
+- A value is what one would write on the command line, relative paths included: they start at the working directory. A flag
+  that can be repeated may have a list.
+- ` + "`${NAME}`" + ` is the value of an environment variable, which must be set: passwords belong there, not into the file.
+- The file is read by ` + "CONFIGURED" + `. Each uses the values of the flags
+  that it has. A name that is not a flag of any of them is an error.
+- ` + "`parley deploy`" + ` does not read the file, and copies it with the agent, for the server that it deploys; the address, ` + "`--access`" + `
+  and what else the deployment decides have precedence. A file with a password in a URL is left out.
+- The file is part of the agent's directory, and decides what the server allows: look at it before you serve the agents of others.
+- The log of a server and ` + "`parley doctor`" + ` name the file that they have read.
 
 ## Flags and their variables
 `)
+	commands := "`parley " + strings.Join(configured, "`, `") + "`"
+	last := strings.LastIndex(commands, ", ")
+	page := strings.Replace(b.String(), "CONFIGURED", commands[:last]+" and"+commands[last+1:], 1)
+	b.Reset()
+	b.WriteString(page)
 	server, _, err := newRoot(&Env{}).Find([]string{"api_server"})
 	if err != nil {
 		t.Fatal(err)

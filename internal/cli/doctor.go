@@ -27,7 +27,8 @@ func newDoctor(env *Env) *cobra.Command {
 that every call is answered once, that the state follows from the log, and that
 its runs are where they should be. Servers may run at the same time.
 
-The exit code is 1 when something is left that should not be.
+The exit code is 1 when something is left that should not be. The first line names
+the file that flags were read from, if there is one.
 
 With --move, do not check, but move the users whose database changes because
 one was added to a list of databases. All servers must have the whole list
@@ -47,9 +48,12 @@ before; they continue to serve. A move that was interrupted is completed.`,
 				}
 				return moveUsers(cmd.Context(), env.Stdout, url, asJSON)
 			}
+			if env.config.path != "" && !asJSON {
+				fmt.Fprintln(env.Stdout, &env.config)
+			}
 			found, err := parley.Doctor(cmd.Context(), url, repair)
 			if found != nil && asJSON {
-				if err := showJSON(env.Stdout, found); err != nil {
+				if err := showJSON(env.Stdout, found, env.config.path); err != nil {
 					return err
 				}
 			} else if found != nil {
@@ -97,7 +101,7 @@ func moveUsers(ctx context.Context, out io.Writer, url string, asJSON bool) erro
 }
 
 // showJSON prints what was found as one line.
-func showJSON(out io.Writer, found *parley.Diagnosis) error {
+func showJSON(out io.Writer, found *parley.Diagnosis, config string) error {
 	type problem struct {
 		App      string `json:"app"`
 		User     string `json:"user"`
@@ -110,9 +114,11 @@ func showJSON(out io.Writer, found *parley.Diagnosis) error {
 	for _, p := range found.Problems {
 		problems = append(problems, problem{p.Session.App, p.Session.User, p.Session.ID, p.Seq, p.Text, p.Repaired})
 	}
-	return json.NewEncoder(out).Encode(map[string]any{
-		"sessions": found.Sessions, "events": found.Events, "runs": found.Runs, "problems": problems,
-	})
+	doc := map[string]any{"sessions": found.Sessions, "events": found.Events, "runs": found.Runs, "problems": problems}
+	if config != "" {
+		doc["config"] = config
+	}
+	return json.NewEncoder(out).Encode(doc)
 }
 
 // show prints a line for each problem, and a summary.

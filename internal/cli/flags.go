@@ -69,18 +69,29 @@ func (e *Env) defaults(flags *pflag.FlagSet) (err error) {
 		if err != nil || f.Changed || f.Name == "help" || f.Name == "version" {
 			return
 		}
-		name := "PARLEY_" + strings.ToUpper(f.Name)
-		value, _ := e.getenv(name)
-		// Kubernetes sets PARLEY_PORT to such a URL in every container next to a
-		// service that is called parley. It is not meant for this program.
-		if value == "" || strings.HasPrefix(value, "tcp://") {
+		value := e.variable(f.Name)
+		if value == "" {
 			return
 		}
 		if bad := f.Value.Set(value); bad != nil {
-			err = fmt.Errorf("invalid value %q of the environment variable %s: %w", value, name, bad)
+			err = fmt.Errorf("invalid value %q of the environment variable %s: %w", value, variableOf(f.Name), bad)
 		}
 	})
 	return err
+}
+
+// variableOf is the name of the environment variable of a flag.
+func variableOf(flag string) string { return "PARLEY_" + strings.ToUpper(flag) }
+
+// variable returns the value of the environment variable of a flag, or "".
+func (e *Env) variable(flag string) string {
+	value, _ := e.getenv(variableOf(flag))
+	// Kubernetes sets PARLEY_PORT to such a URL in every container next to a
+	// service that is called parley. It is not meant for this program.
+	if strings.HasPrefix(value, "tcp://") {
+		return ""
+	}
+	return value
 }
 
 // suggest adds the most similar flag to an error about an unknown one.

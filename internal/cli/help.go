@@ -66,14 +66,14 @@ func writeHelp(w io.Writer, cmd *cobra.Command) {
 }
 
 // sections groups the flags of a command by their titles, those without one last.
-// It omits --help, which the help of the root describes for all commands.
+// It omits --help and --config, which the help of the root describes for all commands.
 func sections(cmd *cobra.Command) []*pflag.FlagSet {
 	var list []*pflag.FlagSet
 	byTitle := map[string]*pflag.FlagSet{}
 	rest := pflag.NewFlagSet("Flags", pflag.ContinueOnError)
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		title := f.Annotations[sectionKey]
-		if f.Name == "help" && cmd.HasParent() {
+		if (f.Name == "help" || f.Name == "config") && cmd.HasParent() {
 			return
 		}
 		if len(title) == 0 {

@@ -21,8 +21,9 @@ func TestReference(t *testing.T) {
 <!-- Generated from the commands: go test ./internal/cli -run TestReference -update -->
 
 Every flag may also be set by an environment variable: its name in capital letters after ` + "`PARLEY_`" + `, such as
-` + "`PARLEY_SESSION_DB_URL` for `--session_db_url`" + `. The command line has precedence. Dashes and underscores in the names of
-flags are the same. The exit status is 0 for success, 1 for a failure, and 2 for a command line that is not understood.
+` + "`PARLEY_SESSION_DB_URL` for `--session_db_url`" + `; or in a file, ` + "`parley.yaml` or what `--config` names" + `, see
+[configuration](configuration.md#the-file). The command line has precedence. Dashes and underscores in the names of flags are
+the same. The exit status is 0 for success, 1 for a failure, and 2 for a command line that is not understood.
 `)
 	describe(&b, newRoot(&Env{}))
 	comparePage(t, page, b.String())

@@ -173,6 +173,12 @@ const maxKeySize = 64 << 10
 // database, and its log in either byte order.
 var databases = []string{"SQLite format 3\x00", "\x37\x7f\x06\x82", "\x37\x7f\x06\x83"}
 
+// configName is the file with flags of the server, in an agent's directory.
+const configName = "parley.yaml"
+
+// password matches a URL with a password that is not a reference to a variable.
+var password = regexp.MustCompile(`://[^/@:\s]*:[^$/@\s][^/@\s]*@`)
+
 var privateKey = regexp.MustCompile(`^-----BEGIN ([A-Z0-9]+ )*PRIVATE KEY`)
 
 // holds returns the reason why the content of a file is not deployed, or "": a
@@ -197,6 +203,13 @@ func holds(name string) (reason string, err error) {
 	start = bytes.TrimLeft(start, byteOrderMark+" \t\r\n")
 	if privateKey.Match(start) {
 		return "a key", nil
+	}
+	if filepath.Base(name) == configName {
+		text, err := io.ReadAll(in)
+		if err == nil && password.Match(text) {
+			return "a password: refer to a variable instead, as in ${PASSWORD}", nil
+		}
+		return "", err
 	}
 	if !bytes.HasPrefix(start, []byte("{")) {
 		return "", nil
