@@ -141,7 +141,7 @@ conformance/peers: ## Compare with adk-js and adk-go, into docs/comparison.md; n
 SOAK ?= 10m
 
 .PHONY: soak
-soak: ## Run a server at half of its speed for SOAK, and see whether it grows
+soak: ## Run three servers at half of their speed for SOAK, and see whether they grow
 	go run ./bench soak -for $(SOAK)
 
 .PHONY: generate

@@ -5,7 +5,7 @@
 //	go run ./bench -quick              a rough idea, some seconds
 //	go run ./bench -only run,run_sse   some scenarios
 //	go run ./bench -profile /tmp/p     with profiles of every server
-//	go run ./bench soak -for 10m       whether a server stays as it is, see soak.go
+//	go run ./bench soak -for 10m       whether servers stay as they are, see soak.go
 //	go run ./bench -only load_postgres -before /tmp/b   beside another version of it
 //	go run ./bench target URL          a server that runs already, see target.go
 //

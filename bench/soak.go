@@ -14,13 +14,15 @@ import (
 	"github.com/parley-run/parley/internal/retry"
 )
 
-// The soak asks whether a server stays as it is. It finds out how many turns a
-// server completes in a second, and then has it do half as many for a long time,
-// while many streams stay open and get an event occasionally. Whatever grows in
-// that time, grows forever: sessions come, have some turns, and are deleted.
+// The soak asks whether servers stay as they are. It finds out how many turns they
+// complete in a second, and then has them do half as many for a long time, while many
+// streams stay open and get an event occasionally, each on another server than the one
+// that works on its run. Whatever grows in that time, grows forever: sessions come, have
+// some turns, and are deleted. In the end, what each stream has had is compared with the
+// log.
 //
-// The server is the command parley api_server with agents in TypeScript and a
-// Postgres of our own, in a process of its own.
+// A server is the command parley api_server with agents in TypeScript, in a process of
+// its own. All of them share a Postgres of our own.
 
 // soakCommand is the soak.
 const soakCommand = "soak"
@@ -28,6 +30,7 @@ const soakCommand = "soak"
 // soak says how much is done.
 type soak struct {
 	*bench
+	servers   int
 	calibrate time.Duration // in which the speed is found out
 	last      time.Duration // the soak itself
 	every     time.Duration // between samples
@@ -41,8 +44,9 @@ func runSoak(ctx context.Context, args []string, stdout, stderr io.Writer) error
 	defer s.postgres.Close()
 	flags := flag.NewFlagSet(soakCommand, flag.ContinueOnError)
 	flags.SetOutput(stderr)
+	flags.IntVar(&s.servers, "servers", 3, "servers; with one, the streams are read where their runs are worked on")
 	flags.DurationVar(&s.last, "for", 10*time.Minute, "how long it takes")
-	flags.DurationVar(&s.calibrate, "calibrate", 30*time.Second, "how long it takes to find out the speed of the server")
+	flags.DurationVar(&s.calibrate, "calibrate", 30*time.Second, "how long it takes to find out the speed of the servers")
 	flags.DurationVar(&s.every, "every", 30*time.Second, "time between samples")
 	flags.IntVar(&s.streams, "streams", 1000, "streams that stay open")
 	flags.IntVar(&s.tickers, "runs", 50, "runs that the streams follow")
@@ -50,8 +54,8 @@ func runSoak(ctx context.Context, args []string, stdout, stderr io.Writer) error
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	if s.streams < 1 || s.tickers < 1 || s.clients < 1 || s.every <= 0 {
-		return errors.New("there must be streams, runs, clients, and time between samples")
+	if s.servers < 1 || s.streams < 1 || s.tickers < 1 || s.clients < 1 || s.every <= 0 {
+		return errors.New("there must be servers, streams, runs, clients, and time between samples")
 	}
 	if err := raiseFileLimit(); err != nil {
 		return err
@@ -68,7 +72,7 @@ type soaked struct {
 	soak
 	speed   float64 // turns in a second, at most
 	samples []sample
-	heard   int64 // events that the streams have had
+	heard   heard // what the streams have had
 	faults  *faults
 }
 
@@ -78,29 +82,34 @@ func (s soak) run(ctx context.Context) (*soaked, error) {
 		return nil, err
 	}
 	defer drop()
-	server, err := s.spawn(ctx, kindParley, serveSoakCommand, where.url)
-	if err != nil {
-		return nil, err
+	var servers []*child
+	for range s.servers {
+		server, err := s.spawn(ctx, kindParley, serveSoakCommand, where.url)
+		if err != nil {
+			return nil, err
+		}
+		defer server.stop()
+		servers = append(servers, server)
 	}
-	defer server.stop()
 	result := &soaked{soak: s, faults: &faults{}}
-	if result.speed, err = s.atMost(ctx, server.addr, result.faults); err != nil {
+	if result.speed, err = s.atMost(ctx, servers, result.faults); err != nil {
 		return nil, err
 	}
 	s.logf("soak: %.0f turns/s at most", result.speed)
-	listeners, err := s.follow(ctx, server.addr, result.faults)
+	listeners, err := s.follow(ctx, servers, result.faults)
 	if err != nil {
 		return nil, err
 	}
 	defer listeners.close()
-	result.samples, err = s.steady(ctx, server, result.speed/2, listeners, result.faults)
+	result.samples, err = s.steady(ctx, servers, result.speed/2, listeners, result.faults)
 	if err != nil {
 		return nil, err
 	}
 	if err := listeners.end(ctx); err != nil {
 		result.faults.add(err)
+		return result, nil
 	}
-	result.heard = listeners.heard.Load()
+	result.heard = listeners.compare()
 	return result, nil
 }
 
@@ -158,15 +167,15 @@ func (t *talker) send(r request) {
 	}
 }
 
-// atMost is how many turns the server completes in a second, when as many as
-// there are clients wait for it all the time.
-func (s soak) atMost(ctx context.Context, addr string, f *faults) (float64, error) {
+// atMost is how many turns the servers complete in a second, when as many as there
+// are clients wait for them all the time.
+func (s soak) atMost(ctx context.Context, servers []*child, f *faults) (float64, error) {
 	var done atomic.Int64
 	until, stop := context.WithCancel(ctx)
 	defer stop()
 	var wg sync.WaitGroup
 	for i := range s.clients {
-		t, err := newTalker(addr, i, f)
+		t, err := newTalker(servers[i%len(servers)].addr, i, f)
 		if err != nil {
 			return 0, err
 		}
@@ -178,7 +187,7 @@ func (s soak) atMost(ctx context.Context, addr string, f *faults) (float64, erro
 			}
 		})
 	}
-	for done.Load() == 0 && ctx.Err() == nil { // it has much to do before its first turn
+	for done.Load() == 0 && ctx.Err() == nil { // they have much to do before their first turn
 		_ = retry.Sleep(ctx, 10*time.Millisecond)
 	}
 	_ = retry.Sleep(ctx, s.calibrate/3) // to warm up
@@ -191,13 +200,13 @@ func (s soak) atMost(ctx context.Context, addr string, f *faults) (float64, erro
 		return 0, *err
 	}
 	if rate == 0 {
-		return 0, errors.Join(errors.New("the server has completed no turn"), ctx.Err())
+		return 0, errors.Join(errors.New("the servers have completed no turn"), ctx.Err())
 	}
 	return rate, ctx.Err()
 }
 
-// steady has turns at an even rate, and looks at the server from time to time.
-func (s soak) steady(ctx context.Context, server *child, rate float64, l *listeners, f *faults) ([]sample, error) {
+// steady has turns at an even rate, and looks at the servers from time to time.
+func (s soak) steady(ctx context.Context, servers []*child, rate float64, l *listeners, f *faults) ([]sample, error) {
 	until, stop := context.WithCancel(ctx)
 	defer stop()
 	took := &latencies{}
@@ -207,7 +216,7 @@ func (s soak) steady(ctx context.Context, server *child, rate float64, l *listen
 	each := time.Duration(float64(s.clients) / rate * float64(time.Second))
 	begin := time.Now()
 	for i := range s.clients {
-		t, err := newTalker(server.addr, s.clients+i, f)
+		t, err := newTalker(servers[i%len(servers)].addr, s.clients+i, f)
 		if err != nil {
 			return nil, err
 		}
@@ -231,8 +240,12 @@ func (s soak) steady(ctx context.Context, server *child, rate float64, l *listen
 			return nil, ctx.Err()
 		}
 		one := sample{At: time.Since(begin), Streams: int(l.open.Load()), Errors: f.count.Load()}
-		if err := server.ask(ctx, "/vitals", &one.vitals); err != nil {
-			return nil, err
+		for _, server := range servers {
+			var v vitals
+			if err := server.ask(ctx, "/vitals", &v); err != nil {
+				return nil, err
+			}
+			one.add(v)
 		}
 		one.measure(took.take(), s.every)
 		s.logf("soak: %s", one)
@@ -261,9 +274,9 @@ func (l *latencies) take() []time.Duration {
 	return list
 }
 
-// started is the id of a run that was started in the background.
+// started is the id of a run that was started in the background, with pieces.
 func started(c *client, path, text string) (string, error) {
-	body, _, err := c.fetch(request{"POST", path, fmt.Appendf(nil, `{"newMessage":{"parts":[{"text":%q}]}}`, text)})
+	body, _, err := c.fetch(request{"POST", path, fmt.Appendf(nil, `{"streaming":true,"newMessage":{"parts":[{"text":%q}]}}`, text)})
 	if err != nil {
 		return "", err
 	}

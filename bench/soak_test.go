@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -12,6 +13,7 @@ func TestSoak(t *testing.T) {
 	t.Parallel()
 	s := soak{
 		bench:     &bench{sizes: tiny, log: t.Output(), postgres: &lazyPostgres{}},
+		servers:   3,
 		calibrate: 2 * time.Second, last: 3 * time.Second, every: time.Second, streams: 10, tickers: 3, tick: 100 * time.Millisecond,
 	}
 	t.Cleanup(func() { s.postgres.Close() })
@@ -25,8 +27,8 @@ func TestSoak(t *testing.T) {
 	if first := result.faults.first.Load(); first != nil {
 		t.Errorf("%d errors, the first: %v", result.faults.count.Load(), *first)
 	}
-	if len(result.samples) != 3 || result.heard < int64(s.streams) || result.speed <= 0 {
-		t.Fatalf("%d samples, %d events, %f turns/s", len(result.samples), result.heard, result.speed)
+	if len(result.samples) != 3 || result.heard.events < s.streams || result.heard.pieces == 0 || result.speed <= 0 {
+		t.Fatalf("%d samples, %+v, %f turns/s", len(result.samples), result.heard, result.speed)
 	}
 	turns := 0.0
 	for _, one := range result.samples {
@@ -81,26 +83,64 @@ func TestSoakVerdict(t *testing.T) {
 	}
 }
 
-// A stream that misses an event, or has one twice, is found.
+// A stream that breaks, or whose pieces are not those of its events, is found.
 func TestListener(t *testing.T) {
 	t.Parallel()
-	const aborted = `data: {"errorCode":"INVOCATION_ABORTED"}` + "\n\n"
-	frame := func(n string) string { return "id: x\ndata: {\"text\":\"tick " + n + "\"}\n\n" }
+	const end = "event: end\ndata: {}\n\n"
+	frame := func(id, text string) string {
+		return "id: " + id + "\ndata: {\"id\":\"" + id + "\",\"content\":{\"parts\":[{\"text\":\"" + text + "\"}]}}\n\n"
+	}
+	piece := func(text string) string {
+		return "data: {\"id\":\"p\",\"partial\":true,\"content\":{\"parts\":[{\"text\":\"" + text + "\"}]}}\n\n"
+	}
 	for name, tt := range map[string]struct {
 		stream string
+		events string
+		pieces int
 		want   string // part of the error, empty for none
 	}{
-		"good":      {": hello\n\n" + frame("1") + frame("2") + aborted + "event: end\ndata: {}\n\n", ""},
-		"missing":   {frame("1") + frame("3"), "event 2 is"},
-		"doubled":   {frame("1") + frame("1"), "event 2 is"},
-		"cut off":   {frame("1"), "broke after 1 events"},
-		"not the 1": {frame("12"), "event 1 is"},
+		"good":    {": hello\n\n" + frame("a", "tick 1") + piece("tick ") + piece("2") + frame("b", "tick 2") + end, "a b", 1, ""},
+		"a gap":   {piece("tick ") + frame("a", "tick 1"), "", 0, `are "tick "`},
+		"twice":   {piece("tick ") + piece("tick ") + piece("1") + frame("a", "tick 1"), "", 0, `are "tick tick 1"`},
+		"cut off": {frame("a", "tick 1"), "a", 0, "broke after 1 events"},
 	} {
-		l := &listeners{}
-		l.ending.Store(true)
-		err := l.read(strings.NewReader(tt.stream))
+		l, ending := &listener{}, atomic.Bool{}
+		ending.Store(true)
+		err := l.read(strings.NewReader(tt.stream), &ending)
 		if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: %v", name, err)
 		}
+		if strings.Join(l.events, " ") != tt.events || l.pieces != tt.pieces {
+			t.Errorf("%s: events %q, %d with pieces", name, l.events, l.pieces)
+		}
+	}
+}
+
+// A stream that misses an event, has one twice, or out of order, is found.
+func TestHeard(t *testing.T) {
+	t.Parallel()
+	for had, want := range map[string]heard{
+		"a b c d":   {events: 4},
+		"a c d":     {events: 3, missing: 1},
+		"":          {missing: 4},
+		"a b b c d": {events: 4, doubled: 1},
+		"a b c d a": {events: 4, doubled: 1},
+		"a c b d":   {events: 3, other: 1},
+		"a b c d e": {events: 4, other: 1},
+		"a e c d":   {events: 3, missing: 1, other: 1},
+	} {
+		var h heard
+		h.add(strings.Fields(had), []string{"a", "b", "c", "d"})
+		if h != want {
+			t.Errorf("%q: %+v, want %+v", had, h, want)
+		}
+	}
+	r := &soaked{heard: heard{events: 100, pieces: 100, missing: 1}, faults: &faults{}}
+	if words, good := r.verdict(); good || !strings.Contains(words, "missed 1 events") {
+		t.Error(words)
+	}
+	r = &soaked{heard: heard{events: 100, pieces: 90, whole: 10}, samples: make([]sample, 6), faults: &faults{}}
+	if words, good := r.verdict(); good || !strings.Contains(words, "of 10 without: FAILED") {
+		t.Error(words)
 	}
 }

@@ -60,12 +60,18 @@ func serveSoak(ctx context.Context, args []string, stdin io.Reader, stdout, stde
 		}
 		_ = json.NewEncoder(w).Encode(v) // the load generator notices
 	})
+	port, err := freePort(ctx)
+	if err != nil {
+		return err
+	}
 	said, says := io.Pipe()
 	ended := make(chan error, 3)
 	go func() { ended <- http.Serve(control, mux) }()
 	go func() {
 		code := cli.Main(ctx, &cli.Env{
-			Args:    []string{"api_server", "--port=0", "--offline", "--agent_dir", dir, "--session_db_url", args[0]},
+			Args: []string{
+				"api_server", "--port", port, "--peer_address", "127.0.0.1:" + port, "--offline", "--agent_dir", dir, "--session_db_url", args[0],
+			},
 			Environ: os.Environ(), Dir: dir, Stdin: strings.NewReader(""), Stdout: says, Stderr: stderr,
 		})
 		err := fmt.Errorf("the server ended with code %d", code)
@@ -90,6 +96,16 @@ func serveSoak(ctx context.Context, args []string, stdin io.Reader, stdout, stde
 	return <-ended
 }
 
+// freePort is a port that is free for now.
+func freePort(ctx context.Context) (string, error) {
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	_, port, err := net.SplitHostPort(listener.Addr().String())
+	return port, errors.Join(err, listener.Close())
+}
+
 // announced waits until the server says where it is, and passes over the rest.
 func announced(said io.Reader) (string, error) {
 	lines := bufio.NewScanner(said)
@@ -102,12 +118,20 @@ func announced(said io.Reader) (string, error) {
 	return "", errors.Join(errors.New("the server does not say where it is"), lines.Err())
 }
 
-// vitals are how a server is.
+// vitals are how a server is, or several together.
 type vitals struct {
 	RSS        int64 // bytes that the process has in memory; 0 where that cannot be told
 	Heap       int64 // bytes that were live at the end of the last garbage collection
 	Goroutines int
 	Sockets    int // that are open; 0 where that cannot be told
+}
+
+// add adds those of another server.
+func (v *vitals) add(other vitals) {
+	v.RSS += other.RSS
+	v.Heap += other.Heap
+	v.Goroutines += other.Goroutines
+	v.Sockets += other.Sockets
 }
 
 func readVitals() (v vitals, err error) {

@@ -1,5 +1,5 @@
 // A run that does not end by itself. The message is the number of milliseconds
-// between its events, which count from 1.
+// between its events, which count from 1. Their text comes in two pieces first.
 import { BaseAgent, createEvent, Event, InvocationContext } from '@google/adk';
 
 class Ticker extends BaseAgent {
@@ -10,6 +10,9 @@ class Ticker extends BaseAgent {
   async *runAsyncImpl(ctx: InvocationContext): AsyncGenerator<Event> {
     const every = Number(ctx.userContent?.parts?.[0]?.text);
     for (let n = 1; ; n++) {
+      for (const text of ['tick ', `${n}`]) {
+        yield createEvent({ author: this.name, partial: true, content: { role: 'model', parts: [{ text }] } });
+      }
       yield createEvent({ author: this.name, content: { role: 'model', parts: [{ text: `tick ${n}` }] } });
       await new Promise((resolve) => setTimeout(resolve, every));
     }
