@@ -72,6 +72,7 @@ func (c *client) send(ctx context.Context, method, path string, body []byte, hea
 
 // request sends the message once, in one of the three ways.
 func (c *client) request(m *message) {
+	m.requests++
 	header := http.Header{"Idempotency-Key": {"key-" + m.word}}
 	switch c.random.IntN(3) {
 	case 0:
@@ -105,7 +106,11 @@ func (c *client) accepted(m *message, how string, status int, header http.Header
 	switch {
 	case status >= http.StatusInternalServerError:
 	case status == http.StatusConflict && m.policy == "reject" && strings.Contains(text, "is busy"):
-		m.refused = "busy"
+		// A request without an answer may still start the run: the client asks until it
+		// knows which run that is.
+		if m.requests == 1 {
+			m.refused = "busy"
+		}
 	case status == http.StatusConflict && m.answers != "" && strings.Contains(text, "answered already"):
 		m.refused = "answered"
 	case status == http.StatusUnprocessableEntity && m.answers != "" && m.conversation.undone():

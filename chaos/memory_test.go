@@ -42,14 +42,15 @@ type message struct {
 	policy       string
 	body         []byte
 
-	run     string // from when it is known to be accepted
-	refused string // why it was not, empty if it was
-	stream  []seen // what was followed, without the pieces
-	ended   string // the run as it was told at the end of the stream
-	status  string // of the run, then
-	closed  int    // events that a stream had when it ended in good order, -1 if none did
-	whole   []string
-	stories []string // what happened to the client
+	requests int    // that were sent until it was accepted or refused
+	run      string // from when it is known to be accepted
+	refused  string // why it was not, empty if it was
+	stream   []seen // what was followed, without the pieces
+	ended    string // the run as it was told at the end of the stream
+	status   string // of the run, then
+	closed   int    // events that a stream had when it ended in good order, -1 if none did
+	whole    []string
+	stories  []string // what happened to the client
 }
 
 // seen is an event as a client got it.
