@@ -129,3 +129,11 @@ func Tables() (names []string) {
 	}
 	return append(names, "parley_usage", "parley_usage_log")
 }
+
+// Counted returns the last numbers that were assigned.
+func (s *backend) Counted(ctx context.Context) (map[string]int64, error) { return s.counted(ctx) }
+
+// Advance has the database assign greater numbers.
+func (s *backend) Advance(ctx context.Context, past map[string]int64) error {
+	return s.advance(ctx, past)
+}

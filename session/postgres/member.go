@@ -124,7 +124,13 @@ func (s *backend) counted(ctx context.Context) (last map[string]int64, err error
 		last = map[string]int64{}
 		for _, counter := range counters {
 			var n int64
-			if err := conn.QueryRow(ctx, `SELECT last_value FROM `+counter).Scan(&n); err != nil {
+			err := pgx.ErrNoRows
+			// A sequence that another process advances gets a new file. A statement that has
+			// opened the old one finds it empty.
+			for none(err) {
+				err = conn.QueryRow(ctx, `SELECT last_value FROM `+counter).Scan(&n)
+			}
+			if err != nil {
 				return err
 			}
 			last[counter] = n

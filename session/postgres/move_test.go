@@ -556,3 +556,36 @@ func TestMoveWaitsForWriters(t *testing.T) {
 func createdBy(k session.Key) session.Key {
 	return session.Key{App: k.App, User: k.User, ID: "created"}
 }
+
+// Numbers can be read while another process advances them.
+func TestNumbersWhileAdvanced(t *testing.T) {
+	t.Parallel()
+	s := open(t, pgtest.Quick(t).Database(t), session.Options{})
+	done := make(chan error, 1)
+	go func() {
+		for range 100 {
+			past, err := s.Counted(t.Context())
+			if err == nil {
+				err = s.Advance(t.Context(), past)
+			}
+			if err != nil {
+				done <- err
+				return
+			}
+		}
+		done <- nil
+	}()
+	for {
+		select {
+		case err := <-done:
+			if err != nil {
+				t.Error(err)
+			}
+			return
+		default:
+			if _, err := s.Counted(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
