@@ -17,15 +17,17 @@ import (
 	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/gctune"
+	"github.com/parley-run/parley/internal/retry"
 	"github.com/parley-run/parley/model"
 	"github.com/parley-run/parley/model/openai"
 	"github.com/parley-run/parley/tool"
 )
 
-// The applications: one that answers, one whose model sees the conversation, one that asks for an approval, one that says
-// a word and waits, one whose tool waits, and a workflow.
+// The applications: one that answers, one whose model takes its time, one whose model sees the conversation, one that asks
+// for an approval, one that says a word and waits, one whose tool waits, and a workflow.
 const (
 	weatherApp = "weather"
+	lateApp    = "late"
 	talkApp    = "talk"
 	askApp     = "ask"
 	holdApp    = "hold"
@@ -78,8 +80,8 @@ func parleyServer(gate *gate, w workload, where place) (*parley.Server, error) {
 		return nil, err
 	}
 	apps := map[string]*agent.Agent{}
-	tools := map[string]tool.Tool{weatherApp: weather, talkApp: weather, askApp: approve, holdApp: weather, blockApp: slow}
-	for name, m := range map[string]model.Model{weatherApp: weatherModel{}, talkApp: encoded, askApp: askModel{}, holdApp: holdModel{gate}, blockApp: weatherModel{}} {
+	tools := map[string]tool.Tool{weatherApp: weather, lateApp: weather, talkApp: weather, askApp: approve, holdApp: weather, blockApp: slow}
+	for name, m := range map[string]model.Model{weatherApp: weatherModel{}, lateApp: lateModel{}, talkApp: encoded, askApp: askModel{}, holdApp: holdModel{gate}, blockApp: weatherModel{}} {
 		// What a model is sent grows with the session. That is the model's cost, and
 		// would hide how much the rest grows.
 		include := agent.IncludeNone
@@ -182,6 +184,19 @@ func (weatherModel) Generate(_ context.Context, req *model.Request) iter.Seq2[*m
 			}
 		}
 		yield(whole, nil)
+	}
+}
+
+// lateModel is weatherModel, after some time.
+type lateModel struct{ weatherModel }
+
+func (m lateModel) Generate(ctx context.Context, req *model.Request) iter.Seq2[*model.Response, error] {
+	return func(yield func(*model.Response, error) bool) {
+		if err := retry.Sleep(ctx, lateness); err != nil {
+			yield(nil, err)
+			return
+		}
+		m.weatherModel.Generate(ctx, req)(yield)
 	}
 }
 

@@ -6,6 +6,7 @@
 //	go run ./bench -only run,run_sse   some scenarios
 //	go run ./bench -profile /tmp/p     with profiles of every server
 //	go run ./bench soak -for 10m       whether servers stay as they are, see soak.go
+//	go run ./bench sizing              what turns cost servers and Postgres, see sizing.go
 //	go run ./bench -only load_postgres -before /tmp/b   beside another version of it
 //	go run ./bench target URL          a server that runs already, see target.go
 //
@@ -48,7 +49,7 @@ func main() {
 }
 
 // run is the load generator, or, with a command in front, one of its servers, the
-// soak, or the load on another server.
+// soak, the sizing, or the load on another server.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) error {
 	if len(args) > 0 {
 		switch args[0] {
@@ -58,6 +59,8 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 			return serveSoak(ctx, args[1:], stdin, stdout, stderr)
 		case soakCommand:
 			return runSoak(ctx, args[1:], stdout, stderr)
+		case sizingCommand:
+			return runSizing(ctx, args[1:], stdout, stderr)
 		case targetCommand:
 			return runTarget(ctx, args[1:], stdout, stderr)
 		}

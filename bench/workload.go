@@ -33,6 +33,8 @@ var (
 	runRecorded  = recordedTurn()
 	runSSE       = talk("run_sse", "/run_sse", weatherApp, false, 0)
 	runSSEPieces = talk("run_sse_pieces", "/run_sse", weatherApp, true, limitPieces)
+	// runLate is run with a model that takes its time.
+	runLate = talk("run_late", "/run", lateApp, false, 0)
 	// runConversation is run with a model that sees the conversation.
 	runConversation = talk("run_conversation", "/run", talkApp, false, 0)
 	// runAnswers is a question in every turn, and the answer to it.
@@ -102,7 +104,7 @@ func front(name, path, body string) workload {
 }
 
 func workloadNamed(name string) (workload, error) {
-	for _, w := range []workload{createSession, runTurn, runRecorded, runSSE, runSSEPieces, runAGUI, runAISDK, runResponses, runA2A, runMCP, runTypeScript, runGraph, runConversation, runAnswers, hold, block, getSession} {
+	for _, w := range []workload{createSession, runTurn, runRecorded, runLate, runSSE, runSSEPieces, runAGUI, runAISDK, runResponses, runA2A, runMCP, runTypeScript, runGraph, runConversation, runAnswers, hold, block, getSession} {
 		if w.name == name {
 			return w, nil
 		}
