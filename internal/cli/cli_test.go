@@ -153,6 +153,7 @@ func TestMistakes(t *testing.T) {
 		{"doctor --session_db_url sqlite://" + dir + "/none.db", "parley: --session_db_url: there is no database"},
 		{"keys list --session_db_url sqlite://" + dir + "/none.db", "parley: --session_db_url: there is no database"},
 		{"keys revoke x --keys_db_url sqlite://" + dir + "/none.db", "parley: --keys_db_url: there is no database"},
+		{"sessions list --session_db_url sqlite://" + dir + "/none.db", "--app_name must be given: it names the application in the database"},
 		{"keys list --session_db_url nonsense", "parley: --session_db_url: it must be"},
 		{"replay s --agent_dir " + agents + " --session_db_url sqlite://" + dir + "/none.db", "parley: --session_db_url: there is no database"},
 		{"credentials create --credential_key_file " + taken, taken + " exists already"},

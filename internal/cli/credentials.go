@@ -2,8 +2,8 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"io"
 
 	"github.com/spf13/cobra"
 
@@ -32,70 +32,92 @@ Servers that have copies of the file must know a key before another one uses it:
 run rotate --prepare, give the file to all of them, and then run rotate.`,
 		`  parley credentials rotate --session_db_url sqlite:///var/lib/parley.db
   parley credentials rotate --session_db_url postgres://db/parley --credential_key_file keys.json`,
-		func(ctx context.Context, cfg parley.Config, out io.Writer) error {
+		func(ctx context.Context, cfg parley.Config) (sealing, error) {
 			if prepare {
 				file, err := parley.PrepareSealingKeys(ctx, cfg)
-				if err == nil {
-					fmt.Fprintf(out, "The new key is in %s, and is not used yet.\n", file)
+				if err != nil {
+					return sealing{}, err
 				}
-				return err
+				return sealing{File: file, say: "The new key is in " + file + ", and is not used yet."}, nil
 			}
 			done, err := parley.RotateSealingKeys(ctx, cfg)
-			resealed(out, done)
-			return err
+			return resealed(done), err
 		})
 	rotate.Flags().BoolVar(&prepare, "prepare", false, "add the key, and do not use it yet")
 	cmd.AddGroup(&cobra.Group{ID: groupKeys, Title: "Commands"})
 	cmd.AddCommand(
 		keyCommand(env, "create", "Create a file with a new key", "Create a file with a new key. An existing file is not changed.",
 			`  parley credentials create --credential_key_file keys.json`,
-			func(ctx context.Context, cfg parley.Config, out io.Writer) error {
+			func(ctx context.Context, cfg parley.Config) (sealing, error) {
 				file, err := parley.CreateSealingKeys(ctx, cfg)
-				if err == nil {
-					fmt.Fprintf(out, "The key is in %s. Keep a copy: without it, users have to log in again.\n", file)
+				if err != nil {
+					return sealing{}, err
 				}
-				return err
+				return sealing{File: file, say: "The key is in " + file + ". Keep a copy: without it, users have to log in again."}, nil
 			}),
 		rotate,
 		keyCommand(env, "prune", "Remove old keys", "Reseal with the newest key what is still sealed with old ones, and remove the\nold keys from the file.",
 			`  parley credentials prune --session_db_url sqlite:///var/lib/parley.db`,
-			func(ctx context.Context, cfg parley.Config, out io.Writer) error {
+			func(ctx context.Context, cfg parley.Config) (sealing, error) {
 				done, err := parley.PruneSealingKeys(ctx, cfg)
-				resealed(out, done)
+				out := resealed(done)
 				if err == nil {
-					fmt.Fprintf(out, "The newest key is the only one in %s.\n", done.File)
+					out.say += "\nThe newest key is the only one in " + done.File + "."
 				}
-				return err
+				return out, err
 			}),
 	)
 	return cmd
 }
 
-// resealed prints how many logins were resealed, if any.
-func resealed(out io.Writer, done parley.Resealed) {
-	if done.File == "" {
-		return
-	}
-	fmt.Fprintf(out, "%d secrets were resealed with the newest key.\n", done.Sealed)
-	if done.Lost > 0 {
-		fmt.Fprintf(out, "%d secrets cannot be opened with any of the keys: those users have to log in again.\n", done.Lost)
-	}
+// sealing is what a command has done with the keys in a file, and with the secrets that
+// they seal.
+type sealing struct {
+	File   string `json:"file"`
+	Sealed *int   `json:"sealed,omitempty"` // again, with the newest key
+	Lost   *int   `json:"lost,omitempty"`
+	say    string // for people
 }
 
-// keyCommand creates a command that changes keys.
-func keyCommand(env *Env, name, short, long, example string, do func(context.Context, parley.Config, io.Writer) error) *cobra.Command {
-	var cfg parley.Config
+// resealed says how many logins were resealed. It is empty if that was not attempted.
+func resealed(done parley.Resealed) sealing {
+	if done.File == "" {
+		return sealing{}
+	}
+	say := fmt.Sprintf("%d secrets were resealed with the newest key.", done.Sealed)
+	if done.Lost > 0 {
+		say += fmt.Sprintf("\n%d secrets cannot be opened with any of the keys: those users have to log in again.", done.Lost)
+	}
+	return sealing{File: done.File, Sealed: &done.Sealed, Lost: &done.Lost, say: say}
+}
+
+// keyCommand creates a command that changes keys. What it has done before an error is
+// printed, too.
+func keyCommand(env *Env, name, short, long, example string, do func(context.Context, parley.Config) (sealing, error)) *cobra.Command {
+	var (
+		cfg    parley.Config
+		asJSON bool
+	)
 	cmd := &cobra.Command{
 		Use: name, Short: short, Long: long, Example: example, GroupID: groupKeys, Args: takes(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if cfg.Logins.KeyFile != "" {
 				cfg.Logins.KeyFile = env.path(cfg.Logins.KeyFile)
 			}
-			return do(cmd.Context(), cfg, env.Stdout)
+			done, err := do(cmd.Context(), cfg)
+			switch {
+			case done.File == "":
+				return err
+			case asJSON:
+				return errors.Join(err, env.writeJSON(done))
+			}
+			fmt.Fprintln(env.Stdout, done.say)
+			return err
 		},
 	}
 	cmd.Flags().StringVar(&cfg.Sessions.URL, "session_db_url", "", "`url` of the database with the logins")
 	cmd.Flags().StringVar(&cfg.Logins.KeyFile, "credential_key_file", "", "`file` with the keys (default next to a SQLite file)")
 	cmd.Flags().StringVar(&cfg.Logins.KMS, "credential_kms", "", "`key` of a key management service that the keys are\nwrapped with")
+	jsonFlag(cmd.Flags(), &asJSON)
 	return cmd
 }

@@ -151,6 +151,7 @@ func newKeysList(env *Env, database keysFlags, with keysOpened) *cobra.Command {
 }
 
 func newKeysRevoke(env *Env, database keysFlags, with keysOpened) *cobra.Command {
+	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "revoke id",
 		Short: "Revoke an API key",
@@ -165,12 +166,16 @@ lately let it in for 10 seconds more.`,
 				if err := keys.Revoke(cmd.Context(), id); err != nil {
 					return err
 				}
+				if asJSON {
+					return env.writeJSON(map[string]any{"id": id, "revoked": true})
+				}
 				fmt.Fprintf(env.Stdout, "The key %s is revoked.\n", id)
 				return nil
 			})
 		},
 	}
 	section(cmd, "Database", database)
+	jsonFlag(cmd.Flags(), &asJSON)
 	return cmd
 }
 

@@ -30,9 +30,7 @@ type said struct {
 }
 
 func newScreen(env *Env) *screen {
-	_, plain := env.getenv("NO_COLOR")
-	terminal, _ := env.getenv("TERM")
-	return &screen{out: env.Stdout, size: env.Size, dim: env.StdoutTerminal && !plain && terminal != "dumb", said: map[string]*said{}}
+	return &screen{out: env.Stdout, size: env.Size, dim: env.styled(), said: map[string]*said{}}
 }
 
 // line shows a line without an author.
