@@ -188,6 +188,7 @@ var errorMap = []func(error, subject) *httpError{
 	own(run.ErrExpired, http.StatusConflict),
 	own(run.ErrCancelled, http.StatusConflict),
 	is(session.ErrReused, http.StatusConflict, text(session.ErrReused.Error())),
+	own(run.ErrTooMuchFeedback, http.StatusConflict),
 	as(func(e *run.LimitError) *httpError {
 		return &httpError{status: http.StatusTooManyRequests, message: e.Error(), after: e.After}
 	}),
@@ -247,6 +248,7 @@ var evalStatus = map[eval.Kind]int{
 	// The request is valid, and would succeed with another directory.
 	eval.Unwritable: http.StatusConflict,
 	eval.Busy:       http.StatusConflict,
+	eval.Cancelled:  http.StatusConflict,
 }
 
 // as maps errors of a type.

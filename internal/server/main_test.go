@@ -46,9 +46,14 @@ func weather() apps { return apps{"weather": testkit.WeatherApp()} }
 // scripts returns an application with the tool tick whose model plays steps.
 func scripts(t *testing.T, steps ...scripted.Step) apps {
 	t.Helper()
+	return scriptedApp(t, scripted.New(steps...))
+}
+
+func scriptedApp(t *testing.T, m *scripted.Model) apps {
+	t.Helper()
 	tick := tool.Must(tool.New(tool.Declaration{Name: "tick", Description: "Ticks."},
 		func(*tool.Context, struct{}) (string, error) { return "tock", nil }))
-	root, err := agent.NewLLM(agent.LLMConfig{Name: "clock", Model: scripted.New(steps...), Tools: []tool.Tool{tick}})
+	root, err := agent.NewLLM(agent.LLMConfig{Name: "clock", Model: m, Tools: []tool.Tool{tick}})
 	if err != nil {
 		t.Fatal(err)
 	}

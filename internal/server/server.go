@@ -172,6 +172,8 @@ func (s *Server) clientRoutes() []route {
 		{"GET", sessions + "/{session}/runs/{run}", s.getRun},
 		{"GET", sessions + "/{session}/runs/{run}/events", s.runEvents},
 		{"POST", sessions + "/{session}/runs/{run}/cancel", s.cancelRun},
+		{"POST", sessions + "/{session}/runs/{run}/feedback", s.setFeedback},
+		{"GET", sessions + "/{session}/feedback", s.listFeedback},
 
 		{"POST", sessions + "/{session}/fork", s.forkSession},
 		{"POST", sessions + "/{session}/rewind", s.rewindSession},

@@ -2,7 +2,7 @@ import { follow, sessionPath, streamed } from './follow.js';
 import { Http, type Options, path, type Request } from './http.js';
 import { Progress } from './progress.js';
 import type {
-  ArtifactVersion, Concurrency, Event, ListedSession, Message, MessagePart, OnDisconnect, Run, Session, SessionRef, State,
+  ArtifactVersion, Concurrency, Event, Feedback, ListedSession, Message, MessagePart, OnDisconnect, Run, Session, SessionRef, State,
 } from './types.js';
 
 export interface CallOptions {
@@ -149,6 +149,16 @@ export class Parley {
   /** Cancels a run. */
   cancelRun(session: SessionRef, runId: string, { signal }: CallOptions = {}): Promise<Run> {
     return this.http.json({ method: 'POST', path: sessionPath(session) + path('runs', runId, 'cancel'), signal, retry: true });
+  }
+
+  /** Rates a run, or comments on it, in place of what the author said before. With neither, it removes that. */
+  setFeedback(session: SessionRef, runId: string, feedback: Pick<Feedback, 'rating' | 'note'> & { author?: string }, { signal }: CallOptions = {}): Promise<Feedback> {
+    return this.http.json({ method: 'POST', path: sessionPath(session) + path('runs', runId, 'feedback'), body: feedback, signal, retry: true });
+  }
+
+  /** The feedback to the runs of a session. */
+  listFeedback(session: SessionRef, { signal }: CallOptions = {}): Promise<Feedback[]> {
+    return this.http.json({ method: 'GET', path: `${sessionPath(session)}/feedback`, signal, retry: true });
   }
 
   /** The names of the files of a session, and of its user. */

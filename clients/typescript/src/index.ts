@@ -7,6 +7,6 @@ export { questionsIn } from './questions.js';
 export type { ChoiceQuestion, ConfirmationQuestion, CredentialQuestion, InputQuestion, Question, ResultQuestion } from './questions.js';
 export { textOf } from './types.js';
 export type {
-  ArtifactVersion, Concurrency, Content, Event, FunctionCall, FunctionResponse, ListedSession, Message, MessagePart, OnDisconnect, Part, Run, Session,
+  ArtifactVersion, Concurrency, Content, Event, Feedback, FunctionCall, FunctionResponse, ListedSession, Message, MessagePart, OnDisconnect, Part, Run, Session,
   Schemas, SessionRef, State,
 } from './types.js';

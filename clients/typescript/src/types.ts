@@ -13,6 +13,7 @@ export type FunctionCall = Schemas['FunctionCall'];
 export type FunctionResponse = Schemas['FunctionResponse'];
 export type MessagePart = Schemas['MessagePart'];
 export type Run = Schemas['Run'];
+export type Feedback = Schemas['Feedback'];
 export type Concurrency = Schemas['Concurrency'];
 export type OnDisconnect = Schemas['OnDisconnect'];
 export type ArtifactVersion = Schemas['ArtifactVersion'];

@@ -101,6 +101,17 @@ test('a cancelled run', async () => {
   await expect(collect(events)).rejects.toMatchObject({ name: 'RunError', status: 409 });
 });
 
+test('feedback to a run', async () => {
+  const session = await begin('teller');
+  const [event] = await direct.run(session, 'hello');
+  const runId = (event as { invocationId: string }).invocationId;
+  await direct.setFeedback(session, runId, { rating: 'up' });
+  await direct.setFeedback(session, runId, { rating: 'down', note: 'too long' });
+  expect(await direct.listFeedback(session)).toMatchObject([{ runId, rating: 'down', note: 'too long', author: session.userId }]);
+  await direct.setFeedback(session, runId, {});
+  expect(await direct.listFeedback(session)).toEqual([]);
+});
+
 test('an abort ends the stream, and not the run', async () => {
   const session = await begin('teller');
   const [gate, stop] = [randomUUID(), new AbortController()];
