@@ -28,6 +28,8 @@ type Evaluation struct {
 	// Config is a file with criteria; empty means the same tool calls, and
 	// answers that share most of their words.
 	Config string
+	// Recorded answers the calls of tools with the results in the cases, and makes none.
+	Recorded bool
 	// Progress is called after every case with the number of cases that are done,
 	// the number of all, and the result of this one. It may be nil.
 	Progress func(done, total int, set, id string, passed bool)
@@ -44,6 +46,10 @@ type EvaluationResult struct {
 type EvaluatedSet struct {
 	ID    string
 	Cases []EvaluatedCase
+	// Result is the id of the stored result, empty if it could not be stored.
+	Result string
+	// Code identifies the code of the application, empty if it is unknown.
+	Code string
 }
 
 // EvaluatedCase is the result of one case.
@@ -55,6 +61,22 @@ type EvaluatedCase struct {
 	// Details is a text with every turn: what was expected, and what happened.
 	Details  string
 	Duration time.Duration
+	// Session and User are those of the case's session, which is in the stored result.
+	Session, User string
+	Scores        []EvaluatedScore
+}
+
+// EvaluatedScore is what one metric measured of a case.
+type EvaluatedScore struct {
+	Metric    string
+	Score     float64
+	Threshold float64
+	// Measured is false if there is no score, for example because the model that judges
+	// has not answered.
+	Measured bool
+	Passed   bool
+	// Explanation says why the score is what it is.
+	Explanation string
 }
 
 // Count returns the number of cases, and how many of them have failed.
@@ -126,7 +148,7 @@ func (s *Server) evaluate(ctx context.Context, e Evaluation) (*EvaluationResult,
 	}
 	all := &EvaluationResult{}
 	for _, plan := range plans {
-		plan.Metrics = metrics
+		plan.Metrics, plan.Recorded = metrics, e.Recorded
 		plan.Done = func(c *eval.CaseResult) {
 			if done++; e.Progress != nil {
 				e.Progress(done, total, c.Set, c.ID, c.Status == eval.Passed)
@@ -148,13 +170,21 @@ func (s *Server) evaluate(ctx context.Context, e Evaluation) (*EvaluationResult,
 }
 
 func (r *EvaluationResult) add(result *eval.SetResult) {
-	set := EvaluatedSet{ID: result.Set}
+	set := EvaluatedSet{ID: result.Set, Result: result.ID, Code: result.Code}
 	for _, c := range result.Cases {
 		var details strings.Builder
 		eval.Details(&details, c)
-		set.Cases = append(set.Cases, EvaluatedCase{
-			ID: c.ID, Passed: c.Status == eval.Passed, Reason: c.Why(), Details: details.String(), Duration: c.Took,
-		})
+		one := EvaluatedCase{
+			ID: c.ID, Passed: c.Status == eval.Passed, Reason: c.Why(), Details: details.String(), Duration: c.Took, Session: c.Session, User: c.User,
+		}
+		for _, score := range c.Scores {
+			s := EvaluatedScore{Metric: score.Name, Threshold: score.Threshold, Passed: score.Status == eval.Passed, Explanation: score.Why()}
+			if score.Score != nil {
+				s.Score, s.Measured = *score.Score, true
+			}
+			one.Scores = append(one.Scores, s)
+		}
+		set.Cases = append(set.Cases, one)
 	}
 	r.Sets, r.results = append(r.Sets, set), append(r.results, result)
 }
@@ -239,12 +269,12 @@ func (s *Server) newEvals() *eval.Service {
 	if now == nil {
 		now = time.Now
 	}
-	return &eval.Service{Dir: s.apps.Dir, Engine: s.scratchEngine, Now: now}
+	return &eval.Service{Dir: s.apps.Dir, Engine: s.scratchEngine, Models: s.cfg.named(), Code: s.apps.Code, Now: now}
 }
 
 // scratchEngine returns an engine like the server's own, with a store in memory
 // that no other engine uses.
-func (s *Server) scratchEngine() (*run.Engine, session.Sessions, error) {
+func (s *Server) scratchEngine(edges func(run.Beginning) run.Edges) (*run.Engine, session.Sessions, error) {
 	cfg := s.cfg
 	cfg.Sessions.URL, cfg.Logins.Key, cfg.Logins.KeyFile, cfg.Logins.KMS = "", "", "", ""
 	store := session.NewMemory(0)
@@ -255,7 +285,7 @@ func (s *Server) scratchEngine() (*run.Engine, session.Sessions, error) {
 	return run.NewEngine(run.Options{
 		Store: store, Agent: s.apps.Agent, Models: cfg.named(), Log: cfg.Log, MaxModelCalls: cfg.Limits.ModelCalls, Now: cfg.Now,
 		Logins: logins{broker}, CredentialCall: string(cfg.Logins.Call), Artifacts: artifact.NewMemory(),
-		Limits: cfg.Limits.engine(), Bounds: cfg.Limits.bounds(), Observer: unstored{s.telemetry},
+		Limits: cfg.Limits.engine(), Bounds: cfg.Limits.bounds(), Observer: unstored{s.telemetry}, Edges: edges,
 	}), store, nil
 }
 

@@ -57,23 +57,25 @@ func routeTable(run string) map[string]routeAccess {
 		"POST /run":     {"/run", bobRuns, yours, hidden, closed},
 		"POST /run_sse": {"/run_sse", bobRuns, yours, hidden, closed},
 
-		"GET /apps/{app}/users/{user}/sessions":                              {ofBob, "", yours, hidden, closed},
-		"POST /apps/{app}/users/{user}/sessions":                             {ofBob, "{}", yours, hidden, closed},
-		"GET /apps/{app}/users/{user}/sessions/{session}":                    {s1, "", yours, hidden, closed},
-		"POST /apps/{app}/users/{user}/sessions/{session}":                   {ofBob + "/new", "{}", yours, hidden, closed},
-		"PATCH /apps/{app}/users/{user}/sessions/{session}":                  {s1, `{"stateDelta":{"k":1}}`, yours, hidden, closed},
-		"DELETE /apps/{app}/users/{user}/sessions/{session}":                 {ofBob + "/victim", "", yours, hidden, closed},
-		"GET /apps/{app}/users/{user}/sessions/{session}/runs":               {s1 + "/runs", "", yours, hidden, closed},
-		"POST /apps/{app}/users/{user}/sessions/{session}/runs":              {s1 + "/runs", `{"newMessage":{"parts":[{"text":"hi"}]}}`, http.StatusAccepted, hidden, closed},
-		"GET /apps/{app}/users/{user}/sessions/{session}/runs/{run}":         {s1 + "/runs/" + run, "", yours, hidden, closed},
-		"GET /apps/{app}/users/{user}/sessions/{session}/runs/{run}/events":  {s1 + "/runs/" + run + "/events", "", yours, hidden, closed},
-		"POST /apps/{app}/users/{user}/sessions/{session}/runs/{run}/cancel": {s1 + "/runs/" + run + "/cancel", "", yours, hidden, closed},
-		"POST /apps/{app}/users/{user}/sessions/{session}/fork":              {s1 + "/fork", "{}", yours, hidden, closed},
-		"POST /apps/{app}/users/{user}/sessions/{session}/rewind":            {ofBob + "/back/rewind", `{"rewindBeforeInvocationId":"e-1"}`, yours, hidden, closed},
-		"GET /apps/{app}/users/{user}/sessions/{session}/export":             {s1 + "/export", "", yours, hidden, closed},
-		"POST /apps/{app}/users/{user}/sessions/{session}/import":            {ofBob + "/imported/import", `{"parley":1,"appName":"weather","userId":"alice","sessionId":"x","state":{},"createTime":1}` + "\n", yours, hidden, closed},
-		"GET /apps/{app}/users/{user}/credentials":                           {"/apps/weather/users/bob/credentials", "", yours, hidden, closed},
-		"DELETE /apps/{app}/users/{user}/credentials":                        {"/apps/weather/users/bob/credentials", "", yours, hidden, closed},
+		"GET /apps/{app}/users/{user}/sessions":                                {ofBob, "", yours, hidden, closed},
+		"POST /apps/{app}/users/{user}/sessions":                               {ofBob, "{}", yours, hidden, closed},
+		"GET /apps/{app}/users/{user}/sessions/{session}":                      {s1, "", yours, hidden, closed},
+		"POST /apps/{app}/users/{user}/sessions/{session}":                     {ofBob + "/new", "{}", yours, hidden, closed},
+		"PATCH /apps/{app}/users/{user}/sessions/{session}":                    {s1, `{"stateDelta":{"k":1}}`, yours, hidden, closed},
+		"DELETE /apps/{app}/users/{user}/sessions/{session}":                   {ofBob + "/victim", "", yours, hidden, closed},
+		"GET /apps/{app}/users/{user}/sessions/{session}/runs":                 {s1 + "/runs", "", yours, hidden, closed},
+		"POST /apps/{app}/users/{user}/sessions/{session}/runs":                {s1 + "/runs", `{"newMessage":{"parts":[{"text":"hi"}]}}`, http.StatusAccepted, hidden, closed},
+		"GET /apps/{app}/users/{user}/sessions/{session}/runs/{run}":           {s1 + "/runs/" + run, "", yours, hidden, closed},
+		"GET /apps/{app}/users/{user}/sessions/{session}/runs/{run}/events":    {s1 + "/runs/" + run + "/events", "", yours, hidden, closed},
+		"POST /apps/{app}/users/{user}/sessions/{session}/runs/{run}/cancel":   {s1 + "/runs/" + run + "/cancel", "", yours, hidden, closed},
+		"POST /apps/{app}/users/{user}/sessions/{session}/runs/{run}/feedback": {s1 + "/runs/" + run + "/feedback", `{"rating":"up"}`, yours, hidden, closed},
+		"GET /apps/{app}/users/{user}/sessions/{session}/feedback":             {s1 + "/feedback", "", yours, hidden, closed},
+		"POST /apps/{app}/users/{user}/sessions/{session}/fork":                {s1 + "/fork", "{}", yours, hidden, closed},
+		"POST /apps/{app}/users/{user}/sessions/{session}/rewind":              {ofBob + "/back/rewind", `{"rewindBeforeInvocationId":"e-1"}`, yours, hidden, closed},
+		"GET /apps/{app}/users/{user}/sessions/{session}/export":               {s1 + "/export", "", yours, hidden, closed},
+		"POST /apps/{app}/users/{user}/sessions/{session}/import":              {ofBob + "/imported/import", `{"parley":1,"appName":"weather","userId":"alice","sessionId":"x","state":{},"createTime":1}` + "\n", yours, hidden, closed},
+		"GET /apps/{app}/users/{user}/credentials":                             {"/apps/weather/users/bob/credentials", "", yours, hidden, closed},
+		"DELETE /apps/{app}/users/{user}/credentials":                          {"/apps/weather/users/bob/credentials", "", yours, hidden, closed},
 
 		"GET /apps/{app}/users/{user}/sessions/{session}/artifacts":                                    {s1 + "/artifacts", "", yours, hidden, closed},
 		"POST /apps/{app}/users/{user}/sessions/{session}/artifacts":                                   {s1 + "/artifacts", `{"filename":"b","artifact":{"text":"x"}}`, yours, hidden, closed},
@@ -175,6 +177,9 @@ func devRoutes(run string) map[string]routeAccess {
 	add("GET /dev/apps/{app}/build_graph", "/dev/apps/weather/build_graph", "")
 	add("GET /dev/apps/{app}/build_graph_image", "/dev/apps/weather/build_graph_image", "")
 	add("GET /dev/apps/{app}/metrics-info", "/dev/apps/weather/metrics-info", "")
+	add("GET /dev/apps/{app}/eval_history", "/dev/apps/weather/eval_history", "")
+	add("GET /dev/apps/{app}/evaluation", "/dev/apps/weather/evaluation", "")
+	add("DELETE /dev/apps/{app}/evaluation", "/dev/apps/weather/evaluation", "")
 	add("GET /dev/apps/{app}/debug/trace/{event}", "/dev/apps/weather/debug/trace/"+run, "")
 	add("GET /dev/apps/{app}/debug/trace/session/{session}", "/dev/apps/weather/debug/trace/session/s1", "")
 	add("GET /dev/apps/{app}/users/{user}/sessions/{session}/runs/{run}/recording", "/dev"+ofBob+"/s1/runs/"+run+"/recording", "")

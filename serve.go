@@ -261,6 +261,9 @@ func (s *Server) Close(ctx context.Context) {
 
 // release gives back what was opened.
 func (s *Server) release() {
+	if s.evals != nil {
+		s.evals.Close()
+	}
 	s.flush()
 	s.giveBack()
 }

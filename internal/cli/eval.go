@@ -21,6 +21,7 @@ func newEval(env *Env) *cobra.Command {
 		// Whether every turn is shown; the file for the results.
 		detailed bool
 		junit    string
+		asJSON   bool
 		level    = logLevels("warn")
 	)
 	cmd := &cobra.Command{
@@ -49,15 +50,17 @@ The exit code is 1 when a case fails.`,
 			}
 			cfg.Log = env.logger(level.value, "text")
 			e.Sets, e.Dir = args[1:], env.Dir
-			bar := progress{out: env.Stdout, terminal: env.StdoutTerminal}
-			e.Progress = bar.show
+			if !asJSON {
+				bar := progress{out: env.Stdout, terminal: env.StdoutTerminal}
+				e.Progress = bar.show
+			}
 			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 			defer stop()
 			result, err := parley.Evaluate(ctx, cfg, e)
 			if err != nil {
 				return err
 			}
-			return report(env, result, detailed, junit)
+			return report(env, result, detailed, asJSON, junit)
 		},
 		ValidArgsFunction: func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 			if len(args) == 0 {
@@ -75,7 +78,9 @@ The exit code is 1 when a case fails.`,
 	section(cmd, "Evaluation", func(flags *pflag.FlagSet) {
 		flags.StringVar(&e.Config, "config_file_path", "", "`file` with the criteria, such as\n{\"criteria\": {\"response_match_score\": 0.8}}")
 		flags.BoolVar(&detailed, "print_detailed_results", false, "show every turn, expected and actual")
+		flags.BoolVar(&e.Recorded, "recorded_tools", false, "answer the calls of tools with the results in the cases,\nand make none")
 		flags.StringVar(&junit, "junit", "", "`file` for the results as JUnit XML")
+		jsonFlag(flags, &asJSON)
 	})
 	section(cmd, "Logging", func(flags *pflag.FlagSet) {
 		flags.Var(level, "log_level", "minimum level to log")
@@ -114,12 +119,18 @@ func (p *progress) show(done, total int, set, id string, passed bool) {
 }
 
 // report prints the result of an evaluation. It fails if a case has failed.
-func report(env *Env, result *parley.EvaluationResult, detailed bool, junit string) error {
-	// Parts of it come from models and tools.
-	if detailed {
-		fmt.Fprint(env.Stdout, clean(result.Details()))
+func report(env *Env, result *parley.EvaluationResult, detailed, asJSON bool, junit string) error {
+	if asJSON {
+		if err := env.writeJSON(newEvalJSON(result)); err != nil {
+			return err
+		}
+	} else {
+		// Parts of it come from models and tools.
+		if detailed {
+			fmt.Fprint(env.Stdout, clean(result.Details()))
+		}
+		fmt.Fprint(env.Stdout, clean(result.Summary()))
 	}
-	fmt.Fprint(env.Stdout, clean(result.Summary()))
 	if junit != "" {
 		doc, err := junitDocument(result)
 		if err != nil {
@@ -131,7 +142,7 @@ func report(env *Env, result *parley.EvaluationResult, detailed bool, junit stri
 	}
 	cases, failed := result.Count()
 	switch {
-	case failed > 0 && !detailed:
+	case failed > 0 && !detailed && !asJSON:
 		return fmt.Errorf("%d of %d cases failed: --print_detailed_results shows where", failed, cases)
 	case failed > 0:
 		return fmt.Errorf("%d of %d cases failed", failed, cases)

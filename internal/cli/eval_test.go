@@ -2,9 +2,11 @@ package cli
 
 import (
 	"bytes"
+	"encoding/json"
 	"encoding/xml"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -39,10 +41,17 @@ const wrong = `{"evalSetId": "wrong", "evalCases": [
 	{"evalId": "wrong", "conversation": [{"userContent": {"parts": [{"text": "What is the weather in Oslo?"}]},
 		"finalResponse": {"parts": [{"text": "It \u001b[2J <rains> & pours."}]}, "intermediateData": {"toolUses": [{"name": "get_weather", "args": {"city": "Oslo"}}]}}]}]}`
 
+// why is what is told about its case.
+const why = "  wrong: response_match_score is 0, less than 0.8 (0 of 4 expected words are in the answer, which has 16; it lacks: it, 2j, rains, pours)\n" +
+	"    session S of user test_user_id, in the result R\n"
+
+// ids are those that differ from one evaluation to the next.
+var ids = regexp.MustCompile(`session \S+ of user (\S+), in the result \S+`)
+
 func TestEval(t *testing.T) {
 	dir := weather(t)
 	for name, text := range map[string]string{
-		"wrong.json": wrong, "loose.json": `{"criteria": {"tool_trajectory_avg_score": 1}}`, "judge.json": `{"criteria": {"final_response_match_v2": 0.5}}`,
+		"wrong.json": wrong, "loose.json": `{"criteria": {"tool_trajectory_avg_score": 1}}`, "judge.json": `{"criteria": {"safety_v1": 0.5}}`,
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -64,7 +73,7 @@ func TestEval(t *testing.T) {
 		},
 		{
 			"a case that fails", "weather wrong.json smoke:paris --offline", false, ExitFailure,
-			"PASSED wrong:right\nFAILED wrong:wrong\nPASSED smoke:paris\nEval Run Summary\nwrong:\n  Tests passed: 1\n  Tests failed: 1\nsmoke:\n  Tests passed: 1\n  Tests failed: 0\n",
+			"PASSED wrong:right\nFAILED wrong:wrong\nPASSED smoke:paris\nEval Run Summary\nwrong:\n  Tests passed: 1\n  Tests failed: 1\n" + why + "smoke:\n  Tests passed: 1\n  Tests failed: 0\n",
 			"parley: 1 of 3 cases failed: --print_detailed_results shows where\n",
 		},
 		{
@@ -74,19 +83,20 @@ func TestEval(t *testing.T) {
 		{
 			"a terminal", "weather wrong.json --offline", true, ExitFailure,
 			"\r\x1b[K[###############---------------] 1/2, 0 failed\r\x1b[KFAILED wrong:wrong\n\r\x1b[K[##############################] 2/2, 1 failed\n" +
-				"Eval Run Summary\nwrong:\n  Tests passed: 1\n  Tests failed: 1\n", "parley: 1 of 2 cases failed: --print_detailed_results shows where\n",
+				"Eval Run Summary\nwrong:\n  Tests passed: 1\n  Tests failed: 1\n" + why, "parley: 1 of 2 cases failed: --print_detailed_results shows where\n",
 		},
 		{"no such set", "weather nothing --offline", false, ExitFailure, "", "parley: Eval set not found: nothing\n"},
 		{"no such case", "weather smoke:paris,rome --offline", false, ExitFailure, "", "parley: smoke: Eval case not found: rome\n"},
 		{
-			"a metric that needs a judge", "weather --offline --config_file_path judge.json", false, ExitFailure, "",
-			`parley: read the criteria in judge.json: criteria.final_response_match_v2: the metric "final_response_match_v2" is not supported, ` +
-				"only response_match_score and tool_trajectory_avg_score: others need a model as a judge\n",
+			"an unknown metric", "weather --offline --config_file_path judge.json", false, ExitFailure, "",
+			`parley: read the criteria in judge.json: criteria.safety_v1: the metric "safety_v1" is not supported, ` +
+				"only final_response_match_v2, response_match_score, rubric_based_final_response_quality_v1, tool_trajectory_avg_score\n",
 		},
 		{"nothing to evaluate", "--offline", false, ExitUsage, "", "parley: the directory of the agent must be given\nSee 'parley eval --help'.\n"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			code, stdout, stderr := evaluate(t, dir, test.terminal, strings.Fields(test.args)...)
+			stdout = ids.ReplaceAllString(stdout, "session S of user $1, in the result R")
 			if diff := cmp.Diff(test.stdout, stdout); code != test.code || diff != "" || stderr != test.stderr {
 				t.Errorf("exit code %d, %s\n%s", code, stderr, diff)
 			}
@@ -99,6 +109,28 @@ func TestEvalWithoutAKey(t *testing.T) {
 	code, stdout, stderr := evaluate(t, weather(t), false, "weather", "smoke:paris")
 	if code != ExitFailure || !strings.Contains(stdout, "  paris could not be completed: ") || !strings.Contains(stdout, "API key") {
 		t.Errorf("exit code %d, %s%s", code, stdout, stderr)
+	}
+}
+
+// Programs get the scores and what explains them, and only that.
+func TestEvalJSON(t *testing.T) {
+	t.Parallel()
+	dir := weather(t)
+	if err := os.WriteFile(filepath.Join(dir, "wrong.json"), []byte(wrong), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	code, stdout, stderr := evaluate(t, dir, false, "weather", "wrong.json", "--offline", "--json")
+	var got evalJSON
+	if err := json.Unmarshal([]byte(stdout), &got); err != nil || code != ExitFailure || stderr != "parley: 1 of 2 cases failed\n" {
+		t.Fatalf("exit code %d, %v: %s%s", code, err, stdout, stderr)
+	}
+	set := got.Sets[0]
+	if got.Passed != 1 || got.Failed != 1 || set.ID != "wrong" || set.Result == "" || set.Code == "" || !set.Cases[0].Passed {
+		t.Errorf("%s", stdout)
+	}
+	bad := set.Cases[1]
+	if bad.Passed || bad.Session == "" || bad.User == "" || len(bad.Scores) != 2 || bad.Scores[1].Score == nil || *bad.Scores[1].Score != 0 || bad.Scores[1].Threshold != 0.8 || bad.Scores[1].Explanation == "" {
+		t.Errorf("%s", stdout)
 	}
 }
 
@@ -142,7 +174,7 @@ func TestEvalDetails(t *testing.T) {
 		t.Fatalf("%v: %s", err, doc)
 	}
 	failure := suites.Suite.Case.Failure
-	if suites.Suite.Name != "wrong" || suites.Suite.Case.Name != "wrong" || failure.Message != "response_match_score is 0, less than 0.8" || !strings.Contains(failure.Text, "<rains> & pours") {
+	if suites.Suite.Name != "wrong" || suites.Suite.Case.Name != "wrong" || !strings.HasPrefix(failure.Message, "response_match_score is 0, less than 0.8 (0 of 4 expected words are in the answer") || !strings.Contains(failure.Text, "<rains> & pours") {
 		t.Errorf("%+v", suites)
 	}
 }

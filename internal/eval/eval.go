@@ -34,6 +34,7 @@ type Case struct {
 	Scenario bool
 	User     string // empty for anyone
 	State    map[string]json.RawMessage
+	Rubrics  []Rubric // of all turns
 
 	doc json.RawMessage // as it was read
 }
@@ -46,7 +47,8 @@ type Invocation struct {
 	Intermediate Intermediate   `json:"intermediateData"`
 	Created      float64        `json:"creationTimestamp"`
 
-	author string // of Final
+	author  string // of Final
+	rubrics []Rubric
 }
 
 // Intermediate is what an agent did on the way to its answer.
@@ -105,6 +107,7 @@ const (
 	Exists                     // it is there already
 	Unwritable                 // it cannot be kept
 	Busy                       // another evaluation is in progress
+	Cancelled                  // it was cancelled
 )
 
 // Error is a request that cannot be fulfilled. Its message is for clients.
@@ -217,6 +220,8 @@ func (c *Case) read(r *wire.Reader) error {
 				return r.Skip()
 			case "sessionInput":
 				return c.readInput(r)
+			case "rubrics":
+				return readRubrics(r, &c.Rubrics)
 			}
 			return r.Skip()
 		})
@@ -281,6 +286,8 @@ func (i *Invocation) read(r *wire.Reader) error {
 			return r.Float(&i.Created)
 		case "intermediateData":
 			return i.Intermediate.read(r)
+		case "rubrics":
+			return readRubrics(r, &i.rubrics)
 		}
 		return r.Skip()
 	})

@@ -91,7 +91,7 @@ func TestBothSpellings(t *testing.T) {
 	const want = `{"evalSetId":"smoke","name":"Smoke","my_own":{"kept_as":"it is"},"evalCases":[{"evalId":"paris","conversation":[{"invocationId":"i1",` +
 		`"userContent":{"parts":[{"text":"Weather in Paris?"}],"role":"user"},"finalResponse":{"parts":[{"text":"It is sunny."}]},` +
 		`"intermediateData":{"toolUses":[{"name":"get_weather","args":{"the_city":"Paris"}}],"intermediateResponses":[["helper",[{"inlineData":{"mimeType":"text/plain","data":"aGk="}}]]]}}],` +
-		`"sessionInput":{"appName":"weather","userId":"ann","state":{"some_key":1}},"rubrics":[{"rubric_id":"r"}]}]}`
+		`"sessionInput":{"appName":"weather","userId":"ann","state":{"some_key":1}},"rubrics":[{"rubricId":"r"}]}]}`
 	if diff := cmp.Diff(want, string(camel)); diff != "" {
 		t.Error(diff)
 	}

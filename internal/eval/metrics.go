@@ -39,11 +39,14 @@ type Metric struct {
 	Criterion *Criterion `json:"criterion,omitempty"`
 }
 
-// Criterion says more about how trajectories are compared.
+// Criterion says more about how trajectories are compared, or about the model that
+// judges.
 type Criterion struct {
-	Threshold  float64 `json:"threshold"`
-	MatchType  Match   `json:"matchType"`
-	IgnoreArgs bool    `json:"ignoreArgs"`
+	Threshold  float64  `json:"threshold"`
+	MatchType  Match    `json:"matchType"`
+	IgnoreArgs bool     `json:"ignoreArgs"`
+	Judge      *Judge   `json:"judgeModelOptions,omitempty"`
+	Rubrics    []Rubric `json:"rubrics,omitempty"`
 }
 
 // Match is how alike two lists of calls have to be, as a number that tools agree
@@ -59,37 +62,14 @@ const (
 
 var matches = []string{"EXACT", "IN_ORDER", "ANY_ORDER"}
 
-// measures are the metrics that there are.
-var measures = map[string]struct {
-	description string
-	score       func(m *Metric, expected, actual *Invocation) float64
-}{
-	"tool_trajectory_avg_score": {
-		"How many turns have the expected tool calls, by name and arguments: 1 for all of them, 0 for none.",
-		func(m *Metric, expected, actual *Invocation) float64 {
-			if m.matches(expected.Intermediate.Calls, actual.Intermediate.Calls) {
-				return 1
-			}
-			return 0
-		},
-	},
-	"response_match_score": {
-		"How many words the answer shares with the expected one (ROUGE-1, F-measure): 1 for all of them, 0 for none.",
-		func(_ *Metric, expected, actual *Invocation) float64 {
-			want, got := expected.Final.Text(), actual.Final.Text()
-			if want == "" && got == "" { // it was to say nothing, and has not
-				return 1
-			}
-			return rouge1(want, got)
-		},
-	},
-}
-
 // MetricNames are the names of the metrics that there are, sorted.
 func MetricNames() []string { return slices.Sorted(maps.Keys(measures)) }
 
 // Describe says what a metric tells.
 func Describe(metric string) string { return measures[metric].description }
+
+// Judged reports whether a model judges a metric.
+func Judged(metric string) bool { return measures[metric].judged }
 
 // DefaultMetrics returns the metrics of an evaluation that names none.
 func DefaultMetrics() []Metric {
@@ -165,6 +145,11 @@ func (m *Metric) readCriterion(r *wire.Reader) error {
 			return c.MatchType.read(r)
 		case "ignoreArgs":
 			return r.Bool(&c.IgnoreArgs)
+		case "judgeModelOptions":
+			c.Judge = &Judge{}
+			return c.Judge.read(r)
+		case "rubrics":
+			return readRubrics(r, &c.Rubrics)
 		}
 		return r.Skip()
 	})
@@ -196,7 +181,7 @@ func (m *Match) read(r *wire.Reader) error {
 // check refuses what cannot be measured here, rather than to pass it over.
 func (m *Metric) check(r *wire.Reader) error {
 	if _, ok := measures[m.Name]; !ok {
-		return r.Errorf("value_error", "the metric %q is not supported, only %s: others need a model as a judge", m.Name, strings.Join(MetricNames(), " and "))
+		return r.Errorf("value_error", "the metric %q is not supported, only %s", m.Name, strings.Join(MetricNames(), ", "))
 	}
 	if m.Threshold < 0 || m.Threshold > 1 {
 		return r.Errorf("value_error", "the threshold of %s must be from 0 to 1", m.Name)
@@ -207,16 +192,54 @@ func (m *Metric) check(r *wire.Reader) error {
 // Score is a metric and what was measured.
 type Score struct {
 	Metric
-	Score  *float64 `json:"score,omitempty"` // nil if nothing was
-	Status Status   `json:"evalStatus"`
+	Score   *float64 `json:"score,omitempty"` // nil if nothing was
+	Status  Status   `json:"evalStatus"`
+	Details *Reasons `json:"details,omitempty"`
 }
 
-func (m *Metric) judged(score float64) Score {
-	status := Failed
-	if score >= m.Threshold {
-		status = Passed
+// Reasons say why a score is what it is. The names are those of other tools, which
+// have them for rubrics only.
+type Reasons struct {
+	List []Reason `json:"rubricScores"`
+}
+
+// Reason is a part of a score: of a rubric, or of the metric as a whole.
+type Reason struct {
+	ID    string   `json:"rubricId"`
+	Why   string   `json:"rationale"`
+	Score *float64 `json:"score,omitempty"`
+}
+
+// judged is what a measured value means; nil means that it could not be measured.
+func (m *Metric) judged(score *float64, reasons []Reason) Score {
+	out := Score{Metric: *m, Score: score, Status: NotEvaluated}
+	if score != nil && *score >= m.Threshold {
+		out.Status = Passed
+	} else if score != nil {
+		out.Status = Failed
 	}
-	return Score{*m, &score, status}
+	if len(reasons) > 0 {
+		out.Details = &Reasons{reasons}
+	}
+	return out
+}
+
+// Why is the reasons of a score in a line.
+func (s *Score) Why() string {
+	if s.Details == nil {
+		return ""
+	}
+	var list []string
+	for _, one := range s.Details.List {
+		switch {
+		case one.Why == "":
+		case one.ID == s.Name:
+			list = append(list, one.Why)
+		default:
+			list = append(list, one.ID+": "+one.Why)
+		}
+	}
+	return strings.Join(list, "; ")
 }
 
 // matches compares calls.

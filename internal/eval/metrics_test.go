@@ -108,13 +108,15 @@ func TestReadConfig(t *testing.T) {
 	t.Parallel()
 	got, err := ReadConfig([]byte(`{"criteria": {"tool_trajectory_avg_score": {"threshold": 0.5, "match_type": "in_order", "ignoreArgs": true}, "response_match_score": 0.7}, "custom": 1}`))
 	want := []Metric{
-		{"tool_trajectory_avg_score", 0.5, &Criterion{0.5, InOrder, true}}, {Name: "response_match_score", Threshold: 0.7},
+		{"tool_trajectory_avg_score", 0.5, &Criterion{Threshold: 0.5, MatchType: InOrder, IgnoreArgs: true}}, {Name: "response_match_score", Threshold: 0.7},
 	}
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		t.Errorf("%v %s", err, diff)
 	}
 	for doc, want := range map[string]string{
-		`{"criteria": {"final_response_match_v2": 0.5}}`:                                       `criteria.final_response_match_v2: the metric "final_response_match_v2" is not supported, only response_match_score and tool_trajectory_avg_score`,
+		`{"criteria": {"safety_v1": 0.5}}`: `criteria.safety_v1: the metric "safety_v1" is not supported, only final_response_match_v2, response_match_score, rubric_based_final_response_quality_v1, tool_trajectory_avg_score`,
+		`{"criteria": {"final_response_match_v2": {"threshold": 1, "judge_model_options": {"num_samples": 21}}}}`:                                 "must be from 1 to 20",
+		`{"criteria": {"rubric_based_final_response_quality_v1": {"threshold": 1, "rubrics": [{"rubric_content": {"text_property": "short"}}]}}}`: "rubricId: Field required",
 		`{"criteria": {"response_match_score": 5}}`:                                            "from 0 to 1",
 		`{"criteria": {"response_match_score": {}}}`:                                           "threshold: Field required",
 		`{"criteria": {"response_match_score": "high"}}`:                                       "Input should be a number",
@@ -148,7 +150,7 @@ func TestJudge(t *testing.T) {
 		{"broken off", []*Invocation{turn("sunny"), turn("rain")}, []*Invocation{turn("sunny")}, "no model", Failed, "none none"},
 	} {
 		c := &CaseResult{Error: test.err}
-		c.judge(DefaultMetrics(), test.expected, test.actual)
+		c.judge(t.Context(), nil, DefaultMetrics(), &Case{Conversation: test.expected}, test.actual)
 		var scores []string
 		for _, s := range c.Scores {
 			if s.Score == nil {

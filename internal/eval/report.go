@@ -13,8 +13,16 @@ func Summary(out io.Writer, results []*SetResult) {
 		failed := set.Failed()
 		fmt.Fprintf(out, "%s:\n  Tests passed: %d\n  Tests failed: %d\n", set.Set, len(set.Cases)-failed, failed)
 		for _, c := range set.Cases {
+			if c.Status == Passed {
+				continue
+			}
 			if c.Error != "" {
 				fmt.Fprintf(out, "  %s could not be completed: %s\n", c.ID, c.Error)
+			} else {
+				fmt.Fprintf(out, "  %s: %s\n", c.ID, c.Why())
+			}
+			if set.ID != "" {
+				fmt.Fprintf(out, "    session %s of user %s, in the result %s\n", c.Session, c.User, set.ID)
 			}
 		}
 	}
@@ -52,6 +60,9 @@ func Details(out io.Writer, c *CaseResult) {
 		line("Actual tool calls:", list(turn.Actual.Intermediate.Calls))
 		for _, s := range turn.Scores {
 			fmt.Fprintf(out, "  %s\n", s)
+			if why := s.Why(); why != "" {
+				fmt.Fprintf(out, "    %s\n", why)
+			}
 		}
 	}
 	fmt.Fprintln(out)
@@ -75,9 +86,19 @@ func (c *CaseResult) Why() string {
 	}
 	var reasons []string
 	for _, s := range c.Scores {
-		if s.Status == Failed && s.Score != nil {
-			reasons = append(reasons, fmt.Sprintf("%s is %.4g, less than %.4g", s.Name, *s.Score, s.Threshold))
+		var text string
+		switch {
+		case s.Status == Failed && s.Score != nil:
+			text = fmt.Sprintf("%s is %.4g, less than %.4g", s.Name, *s.Score, s.Threshold)
+		case s.Status == NotEvaluated:
+			text = s.Name + " could not be measured"
+		default:
+			continue
 		}
+		if why := s.Why(); why != "" {
+			text += " (" + why + ")"
+		}
+		reasons = append(reasons, text)
 	}
 	return strings.Join(reasons, "; ")
 }

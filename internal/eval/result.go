@@ -1,7 +1,11 @@
 package eval
 
 import (
+	"context"
 	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/parley-run/parley/event"
@@ -14,6 +18,8 @@ type SetResult struct {
 	Set     string        `json:"evalSetId"`
 	Cases   []*CaseResult `json:"evalCaseResults"`
 	Created float64       `json:"creationTimestamp"`
+	// Code identifies the code of the application, empty if it is unknown.
+	Code string `json:"code,omitempty"`
 }
 
 // CaseResult is how a case went.
@@ -43,33 +49,75 @@ type Turn struct {
 }
 
 // judge compares what the agent did with what was expected. A conversation that
-// broke off has failed, whatever its turns were like.
-func (c *CaseResult) judge(metrics []Metric, expected, actual []*Invocation) {
-	sums := make([]float64, len(metrics))
+// broke off has failed, whatever its turns were like. So has a case with a metric that
+// could not be measured, unless another one says so.
+func (c *CaseResult) judge(ctx context.Context, ask asker, metrics []Metric, of *Case, actual []*Invocation) {
+	overall := make([]overall, len(metrics))
 	for i, did := range actual {
-		turn := Turn{Actual: did.answered(), Expected: expected[i].answered(), Scores: []Score{}}
+		expected := of.Conversation[i]
+		turn := Turn{Actual: did.answered(), Expected: expected.answered(), Scores: []Score{}}
 		for j := range metrics {
-			score := measures[metrics[j].Name].score(&metrics[j], expected[i], did)
-			sums[j] += score
-			turn.Scores = append(turn.Scores, metrics[j].judged(score))
+			score, reasons := measures[metrics[j].Name].score(&measurement{ctx, ask, &metrics[j], of, expected, did, c.Error != ""})
+			overall[j].add(i, score, reasons)
+			turn.Scores = append(turn.Scores, metrics[j].judged(score, reasons))
 		}
 		c.Turns = append(c.Turns, turn)
 	}
-	c.Status = NotEvaluated
+	c.Status = Passed
 	for j := range metrics {
-		if c.Error != "" || len(actual) == 0 {
-			c.Scores = append(c.Scores, Score{Metric: metrics[j], Status: NotEvaluated})
-			continue
+		score := Score{Metric: metrics[j], Status: NotEvaluated}
+		if c.Error == "" {
+			score = overall[j].of(&metrics[j], len(actual))
 		}
-		score := metrics[j].judged(sums[j] / float64(len(actual)))
 		c.Scores = append(c.Scores, score)
-		if c.Status != Failed {
+		if score.Status == Failed || score.Status == NotEvaluated && c.Status == Passed {
 			c.Status = score.Status
 		}
+	}
+	if len(metrics) == 0 {
+		c.Status = NotEvaluated
 	}
 	if c.Error != "" {
 		c.Status = Failed
 	}
+}
+
+// overall gathers the scores of turns for one metric.
+type overall struct {
+	sum     float64
+	n       int
+	reasons []Reason
+}
+
+func (o *overall) add(turn int, score *float64, reasons []Reason) {
+	if score != nil {
+		o.sum, o.n = o.sum+*score, o.n+1
+	}
+	for _, one := range reasons {
+		one.Why = fmt.Sprintf("turn %d: %s", turn+1, one.Why)
+		o.reasons = append(o.reasons, one)
+	}
+}
+
+// of is the average of the turns that could be measured. The reasons are those of the
+// turns that are not as expected, or all.
+func (o *overall) of(m *Metric, turns int) Score {
+	var score *float64
+	if o.n > 0 {
+		average := o.sum / float64(o.n)
+		score = &average
+	}
+	reasons := slices.DeleteFunc(slices.Clone(o.reasons), func(r Reason) bool { return r.Score != nil && *r.Score == 1 })
+	if len(reasons) == 0 {
+		reasons = o.reasons
+	}
+	if turns == 1 {
+		reasons = slices.Clone(reasons)
+		for i := range reasons {
+			reasons[i].Why = strings.TrimPrefix(reasons[i].Why, "turn 1: ")
+		}
+	}
+	return m.judged(score, reasons)
 }
 
 // answered is a turn with an answer, if only an empty one: tools look into it.

@@ -39,13 +39,18 @@ const maxWord = 64
 // words of the Latin alphabet that are longer than three letters are stemmed,
 // with the rules for English.
 func words(text string) []string {
-	list := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
-		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r)
-	})
+	list := spoken(text)
 	for i, word := range list {
 		if len(word) > 3 && len(word) < maxWord && strings.Trim(word, "abcdefghijklmnopqrstuvwxyz") == "" {
 			list[i] = stem(word)
 		}
 	}
 	return list
+}
+
+// spoken are a text's words in lower case.
+func spoken(text string) []string {
+	return strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r)
+	})
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/parley-run/parley/internal/document"
 	"github.com/parley-run/parley/internal/ident"
 	"github.com/parley-run/parley/internal/run"
+	"github.com/parley-run/parley/model"
 	"github.com/parley-run/parley/session"
 )
 
@@ -22,12 +23,17 @@ type Service struct {
 	// Dir is the directory of an application, empty for one that has none.
 	Dir func(app string) string
 	// Engine makes an engine and a store of its own. Each case gets one, so
-	// that what it leaves behind goes with it.
-	Engine func() (*run.Engine, session.Sessions, error)
-	Now    func() time.Time
+	// that what it leaves behind goes with it. edges may be nil.
+	Engine func(edges func(run.Beginning) run.Edges) (*run.Engine, session.Sessions, error)
+	// Models has the models that judge; it may be nil.
+	Models func(name string) (model.Model, error)
+	// Code identifies the code of an application; it may be nil.
+	Code func(app string) string
+	Now  func() time.Time
 
 	mu      sync.Mutex // to change a set
 	running sync.Mutex // to run one
+	latest  latest
 }
 
 // files are those of an application. ok is false when it can have none.
@@ -190,6 +196,8 @@ type Plan struct {
 	File    string   // where the set is from
 	Cases   []string // ids; none for all
 	Metrics []Metric
+	// Recorded answers the calls of tools with the results in the cases, and makes none.
+	Recorded bool
 	// Done is told about every case; it may be nil.
 	Done func(*CaseResult)
 }
@@ -227,17 +235,36 @@ func (s *Service) Run(ctx context.Context, p Plan) (*SetResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !s.running.TryLock() {
-		return nil, &Error{Kind: Busy, Message: "Another evaluation is in progress: try again when it is over"}
+	if err := s.lock(); err != nil {
+		return nil, err
 	}
 	defer s.running.Unlock()
+	ctx, progress := s.latest.begin(ctx, &p, cases, s.Now())
+	result, err := s.run(ctx, &p, cases, progress)
+	progress.end(result, err)
+	return result, err
+}
+
+func (s *Service) lock() error {
+	if !s.running.TryLock() {
+		return &Error{Kind: Busy, Message: "Another evaluation is in progress: try again when it is over"}
+	}
+	return nil
+}
+
+func (s *Service) run(ctx context.Context, p *Plan, cases []*Case, progress *running) (*SetResult, error) {
 	result := &SetResult{Set: p.Set.ID, Cases: []*CaseResult{}}
+	if s.Code != nil {
+		result.Code = s.Code(p.App)
+	}
 	for _, c := range cases {
-		one, err := s.runCase(ctx, &p, c)
+		progress.next(c)
+		one, err := s.runCase(ctx, p, c)
 		if err != nil {
 			return nil, err
 		}
 		result.Cases = append(result.Cases, one)
+		progress.done(one)
 		if p.Done != nil {
 			p.Done(one)
 		}
@@ -257,7 +284,13 @@ const (
 )
 
 func (s *Service) runCase(ctx context.Context, p *Plan, c *Case) (*CaseResult, error) {
-	engine, store, err := s.Engine()
+	var tools *recorded
+	var edges func(run.Beginning) run.Edges
+	if p.Recorded {
+		tools = &recorded{of: c}
+		edges = tools.edges
+	}
+	engine, store, err := s.Engine(edges)
 	if err != nil {
 		return nil, err
 	}
@@ -287,12 +320,17 @@ func (s *Service) runCase(ctx context.Context, p *Plan, c *Case) (*CaseResult, e
 	}
 	if err != nil {
 		result.Error = err.Error()
+	} else if tools != nil {
+		result.Error = tools.missing()
 	}
 	result.Took = s.Now().Sub(began)
 	if held, err := store.Get(ctx, key, session.Read{}); err == nil {
 		result.Details = document.Session(nil, held)
 	}
-	result.judge(p.Metrics, c.Conversation, actual)
+	result.judge(ctx, asks(s.Models), p.Metrics, c, actual)
+	if ctx.Err() != nil { // a judge may not have answered because of that
+		return nil, context.Cause(ctx)
+	}
 	return result, nil
 }
 

@@ -95,7 +95,7 @@ func TestOneEvaluationAtATime(t *testing.T) {
 	plan := Plan{App: "a", Set: set, Metrics: DefaultMetrics()}
 	s = &Service{
 		Dir: func(string) string { return "" }, Now: time.Now,
-		Engine: func() (*run.Engine, session.Sessions, error) { // the first evaluation is in progress
+		Engine: func(func(run.Beginning) run.Edges) (*run.Engine, session.Sessions, error) { // the first evaluation is in progress
 			_, meantime = s.Run(t.Context(), plan)
 			return nil, nil, over
 		},

@@ -23,17 +23,18 @@ var (
 		"fileData":       {"mimeType": nil, "fileUri": nil, "displayName": nil},
 		"executableCode": {"id": nil, "code": nil, "language": nil}, "codeExecutionResult": {"id": nil, "outcome": nil, "output": nil},
 	}
+	rubricShape     = shape{"rubricId": nil, "rubricContent": {"textProperty": nil}, "description": nil, "type": nil}
 	contentShape    = shape{"role": nil, "parts": partShape}
 	invocationShape = shape{
 		"invocationId": nil, "userContent": contentShape, "finalResponse": contentShape, "creationTimestamp": nil,
-		"inferenceCallCount": nil, "duration": nil, "rubrics": nil, "appDetails": nil,
+		"inferenceCallCount": nil, "duration": nil, "rubrics": rubricShape, "appDetails": nil,
 		"intermediateData": {
 			"toolUses": callShape, "toolResponses": responseShape, "intermediateResponses": partShape,
 			"invocationEvents": {"author": nil, "content": contentShape, "groundingMetadata": nil, "usageMetadata": nil, "modelVersion": nil},
 		},
 	}
 	caseShape = shape{
-		"evalId": nil, "conversation": invocationShape, "conversationScenario": nil, "creationTimestamp": nil, "rubrics": nil, "finalSessionState": nil,
+		"evalId": nil, "conversation": invocationShape, "conversationScenario": nil, "creationTimestamp": nil, "rubrics": rubricShape, "finalSessionState": nil,
 		"sessionInput": {"appName": nil, "userId": nil, "sessionId": nil, "state": nil},
 	}
 	setShape = shape{
@@ -41,10 +42,15 @@ var (
 		"modelExecutionMode": nil, "toolExecutionMode": nil,
 	}
 	metricShape = shape{
-		"metricName": nil, "threshold": nil, "criterion": {"threshold": nil, "matchType": nil, "ignoreArgs": nil}, "score": nil, "evalStatus": nil, "details": nil,
+		"metricName": nil, "threshold": nil, "score": nil, "evalStatus": nil,
+		"criterion": {
+			"threshold": nil, "matchType": nil, "ignoreArgs": nil, "rubrics": rubricShape,
+			"judgeModelOptions": {"judgeModel": nil, "judgeModelConfig": nil, "numSamples": nil},
+		},
+		"details": {"rubricScores": {"rubricId": nil, "rationale": nil, "score": nil}},
 	}
 	resultShape = shape{
-		"evalSetResultId": nil, "evalSetResultName": nil, "evalSetId": nil, "creationTimestamp": nil,
+		"evalSetResultId": nil, "evalSetResultName": nil, "evalSetId": nil, "creationTimestamp": nil, "code": nil,
 		"evalCaseResults": {
 			"evalSetFile": nil, "evalSetId": nil, "evalId": nil, "finalEvalStatus": nil, "evalMetricResults": metricShape, "overallEvalMetricResults": metricShape,
 			"evalMetricResultPerInvocation": {"actualInvocation": invocationShape, "expectedInvocation": invocationShape, "evalMetricResults": metricShape},

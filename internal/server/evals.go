@@ -2,7 +2,6 @@ package server
 
 import (
 	"encoding/json"
-	"errors"
 	"net/http"
 	"slices"
 	"time"
@@ -37,6 +36,9 @@ func (s *Server) evalRoutes() []route {
 				}
 				return s.eval(func(w http.ResponseWriter, r *http.Request, app string) (any, error) {
 					list, err := of(w, r, app)
+					if begun, ok := list.(accepted); ok {
+						return begun, err
+					}
 					return map[string]any{name: list}, err
 				})
 			}
@@ -50,7 +52,11 @@ func (s *Server) evalRoutes() []route {
 				route{"GET", results, named("evalResultIds", s.evalResults)}, route{"GET", results + "/{result}", s.eval(s.getEvalResult)})
 		}
 	}
-	return append(list, route{"GET", "/dev/apps/{app}/metrics-info", s.eval(s.metricsInfo)})
+	return append(list,
+		route{"GET", "/dev/apps/{app}/metrics-info", s.eval(s.metricsInfo)},
+		route{"GET", "/dev/apps/{app}/eval_history", s.eval(s.evalHistory)},
+		route{"GET", "/dev/apps/{app}/evaluation", s.eval(s.evalProgress)},
+		route{"DELETE", "/dev/apps/{app}/evaluation", s.eval(s.cancelEval)})
 }
 
 // evalRoute handles a request about the evaluations of an application and returns the response.
@@ -68,6 +74,14 @@ func (s *Server) eval(route evalRoute) func(http.ResponseWriter, *http.Request) 
 		result, err := route(w, r, app)
 		if err != nil {
 			return err
+		}
+		if begun, ok := result.(accepted); ok {
+			doc, err := json.Marshal(begun.value)
+			if err != nil {
+				return err
+			}
+			writeJSON(w, http.StatusAccepted, doc)
+			return nil
 		}
 		return answer(w, result)
 	}
@@ -176,7 +190,7 @@ func (s *Server) addSessionToEvalSet(w http.ResponseWriter, r *http.Request, app
 	if err != nil {
 		return nil, err
 	}
-	var id string
+	var id, last string
 	key := session.Key{App: app}
 	err = wire.Decode(doc, func(in *wire.Reader) error {
 		return in.Object(func(name string) error {
@@ -187,6 +201,8 @@ func (s *Server) addSessionToEvalSet(w http.ResponseWriter, r *http.Request, app
 				return in.ID(&key.ID)
 			case "userId":
 				return in.ID(&key.User)
+			case "runId":
+				return in.ID(&last)
 			}
 			return in.Skip()
 		})
@@ -203,7 +219,7 @@ func (s *Server) addSessionToEvalSet(w http.ResponseWriter, r *http.Request, app
 	if err := s.checkOwner(r, key); err != nil {
 		return nil, err
 	}
-	made, err := s.caseOf(r, key, id)
+	made, err := s.caseOf(r, key, id, last)
 	if err != nil {
 		return nil, err
 	}
@@ -213,8 +229,9 @@ func (s *Server) addSessionToEvalSet(w http.ResponseWriter, r *http.Request, app
 	})
 }
 
-// caseOf creates a case from a session. It starts with the initial state of the session.
-func (s *Server) caseOf(r *http.Request, key session.Key, id string) (*eval.Case, error) {
+// caseOf creates a case from a session, or from its turns up to the one that is the run last. It starts with the initial
+// state of the session.
+func (s *Server) caseOf(r *http.Request, key session.Key, id, last string) (*eval.Case, error) {
 	found, err := s.Store.Get(r.Context(), key, session.Read{Initial: true})
 	if err != nil {
 		return nil, about(key, err)
@@ -231,6 +248,13 @@ func (s *Server) caseOf(r *http.Request, key session.Key, id string) (*eval.Case
 	if len(turns) == 0 {
 		return nil, &httpError{status: http.StatusBadRequest, message: "The session has no conversation to make a case of: " + key.ID}
 	}
+	if last != "" {
+		i := slices.IndexFunc(turns, func(t *eval.Invocation) bool { return t.ID == last })
+		if i < 0 {
+			return nil, &httpError{status: http.StatusNotFound, message: "Run not found: " + last}
+		}
+		turns = turns[:i+1]
+	}
 	state := session.State{}
 	for k, v := range found.Initial {
 		if !tool.IsSecret(k) {
@@ -238,54 +262,6 @@ func (s *Server) caseOf(r *http.Request, key session.Key, id string) (*eval.Case
 		}
 	}
 	return eval.NewCase(id, key.App, key.User, state, turns, time.Now())
-}
-
-// runEval runs cases of a set and answers with the results.
-func (s *Server) runEval(w http.ResponseWriter, r *http.Request, app string) (any, error) {
-	set, err := s.Evals.Set(app, r.PathValue("set"))
-	if err != nil {
-		return nil, err
-	}
-	doc, err := s.required(w, r)
-	if err != nil {
-		return nil, err
-	}
-	plan := eval.Plan{App: app, Set: set, File: set.ID}
-	err = wire.Decode(doc, func(in *wire.Reader) error {
-		return in.Object(func(name string) error {
-			switch name {
-			case "evalIds", "evalCaseIds":
-				var ids []string
-				err := in.Strings(&ids)
-				plan.Cases = append(plan.Cases, ids...)
-				return err
-			case "evalMetrics":
-				return in.Array(func() error {
-					m, err := eval.ReadMetric(in)
-					plan.Metrics = append(plan.Metrics, m)
-					return err
-				})
-			}
-			return in.Skip()
-		})
-	})
-	if err != nil {
-		return nil, err
-	}
-	if len(plan.Metrics) == 0 {
-		return nil, wire.Missing("evalMetrics")
-	}
-	result, err := s.Evals.Run(r.Context(), plan)
-	if result == nil {
-		return nil, err
-	}
-	if err != nil { // the result is valid, but could not be stored
-		s.Log.WarnContext(r.Context(), "failed to store evaluation results", "app", app, "err", err, "cause", errors.Unwrap(err))
-	}
-	for _, c := range result.Cases {
-		c.Details = nil // they are long, and the session has them
-	}
-	return result.Cases, nil
 }
 
 // evalSession answers with the session of a case that was run, which is not in the session store. It reports whether
@@ -324,10 +300,11 @@ func (s *Server) metricsInfo(http.ResponseWriter, *http.Request, string) (any, e
 		Name        string              `json:"metricName"`
 		Description string              `json:"description"`
 		Values      map[string]interval `json:"metricValueInfo"`
+		Judged      bool                `json:"judged,omitempty"`
 	}
 	list := []info{}
 	for _, name := range eval.MetricNames() {
-		list = append(list, info{name, eval.Describe(name), map[string]interval{"interval": {MaxValue: 1}}})
+		list = append(list, info{name, eval.Describe(name), map[string]interval{"interval": {MaxValue: 1}}, eval.Judged(name)})
 	}
 	return map[string]any{"metricsInfo": list}, nil
 }

@@ -1,0 +1,99 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"github.com/parley-run/parley/internal/eval"
+	"github.com/parley-run/parley/internal/wire"
+)
+
+// runEval runs cases of a set and answers with the results.
+func (s *Server) runEval(w http.ResponseWriter, r *http.Request, app string) (any, error) {
+	set, err := s.Evals.Set(app, r.PathValue("set"))
+	if err != nil {
+		return nil, err
+	}
+	doc, err := s.required(w, r)
+	if err != nil {
+		return nil, err
+	}
+	plan, background := eval.Plan{App: app, Set: set, File: set.ID}, false
+	err = wire.Decode(doc, func(in *wire.Reader) error {
+		return in.Object(func(name string) error {
+			switch name {
+			case "evalIds", "evalCaseIds":
+				var ids []string
+				err := in.Strings(&ids)
+				plan.Cases = append(plan.Cases, ids...)
+				return err
+			case "evalMetrics":
+				return in.Array(func() error {
+					m, err := eval.ReadMetric(in)
+					plan.Metrics = append(plan.Metrics, m)
+					return err
+				})
+			case "recordedTools":
+				return in.Bool(&plan.Recorded)
+			case "background":
+				return in.Bool(&background)
+			}
+			return in.Skip()
+		})
+	})
+	if err != nil {
+		return nil, err
+	}
+	if len(plan.Metrics) == 0 {
+		return nil, wire.Missing("evalMetrics")
+	}
+	ctx := r.Context()
+	if background {
+		after := context.WithoutCancel(ctx)
+		progress, err := s.Evals.Begin(ctx, plan, func(result *eval.SetResult, err error) { s.logEval(after, app, result, err) })
+		return accepted{progress}, err
+	}
+	result, err := s.Evals.Run(ctx, plan)
+	if result == nil {
+		return nil, err
+	}
+	s.logEval(ctx, app, result, err) // the result is valid nevertheless
+	for _, c := range result.Cases {
+		c.Details = nil // they are long, and the session has them
+	}
+	return result.Cases, nil
+}
+
+// logEval logs why an evaluation has no result, or why it could not be stored.
+func (s *Server) logEval(ctx context.Context, app string, result *eval.SetResult, err error) {
+	if err == nil {
+		return
+	}
+	if problem, ok := errors.AsType[*eval.Error](err); ok && problem.Kind == eval.Cancelled {
+		return
+	}
+	if result == nil {
+		s.Log.WarnContext(ctx, "evaluation failed", "app", app, "err", err)
+		return
+	}
+	s.Log.WarnContext(ctx, "failed to store evaluation results", "app", app, "err", err, "cause", errors.Unwrap(err))
+}
+
+// accepted is a response about something that has begun.
+type accepted struct{ value any }
+
+// evalProgress answers with the state of the latest evaluation.
+func (s *Server) evalProgress(_ http.ResponseWriter, _ *http.Request, app string) (any, error) {
+	return s.Evals.Progress(app)
+}
+
+// cancelEval cancels the evaluation that runs.
+func (s *Server) cancelEval(_ http.ResponseWriter, r *http.Request, app string) (any, error) {
+	return s.Evals.Cancel(r.Context(), app)
+}
+
+// evalHistory answers with the latest results in short.
+func (s *Server) evalHistory(_ http.ResponseWriter, r *http.Request, app string) (any, error) {
+	return s.Evals.History(app, r.URL.Query().Get("evalSetId"))
+}
