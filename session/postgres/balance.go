@@ -143,7 +143,7 @@ func (m *many) move(ctx context.Context, one step, usage map[user]int32) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, slot := range one.slots {
-		m.set(slot, one.to.member.name)
+		m.set(slot, whereabouts{Name: one.to.member.name, Hop: -1})
 	}
 	return nil
 }

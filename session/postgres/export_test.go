@@ -113,6 +113,14 @@ func (m *many) Leave(ctx context.Context, key session.Key) error {
 	return nil
 }
 
+// GetThen is Get with a function that is called each time a database has answered.
+func (m *many) GetThen(ctx context.Context, key session.Key, then func()) (*session.Session, error) {
+	return route(ctx, m, key, failed[*session.Session](session.ErrNotFound), func(ctx context.Context, s *backend) (*session.Session, error) {
+		defer then()
+		return s.Get(ctx, key, session.Read{})
+	})
+}
+
 // HomeOf returns the number of the database of a user.
 func (m *many) HomeOf(key session.Key) int64 {
 	s, err := m.home(slotOf(key))

@@ -28,6 +28,7 @@ type many struct {
 
 	mu        sync.Mutex
 	homes     [slots]*backend
+	hops      [slots]int32     // of the moves after which the slots were there; -1 for those that may not have arrived
 	unknown   map[int32]string // slots in databases that are not members
 	renewing  map[*backend]chan struct{}
 	following map[int32]chan struct{} // slots that are being followed
@@ -116,38 +117,62 @@ func (m *many) load(ctx context.Context) error {
 	defer m.mu.Unlock()
 	clear(m.unknown)
 	for slot, w := range all {
-		m.set(int32(slot), w.Name)
+		m.set(int32(slot), w)
 	}
 	return nil
 }
 
 // set notes where a slot is. m.mu must be held.
-func (m *many) set(slot int32, name string) {
-	home := m.byName[name]
-	if name == "" {
+func (m *many) set(slot int32, w whereabouts) {
+	home := m.byName[w.Name]
+	if w.Name == "" {
 		home = m.members[0]
 	}
-	m.homes[slot] = home
-	if home == nil {
-		m.unknown[slot] = name
+	m.homes[slot], m.hops[slot] = home, -1
+	if w.Here || w.Hop == 0 { // one that has never moved is there
+		m.hops[slot] = w.Hop
 	}
+	if home == nil {
+		m.unknown[slot] = w.Name
+	}
+}
+
+// note is set without m.mu.
+func (m *many) note(slot int32, w whereabouts) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.set(slot, w)
 }
 
 // home returns the database of a slot, as far as it is known.
 func (m *many) home(slot int32) (*backend, error) {
+	s, _, err := m.place(slot)
+	return s, err
+}
+
+// place returns the database of a slot, as far as it is known, and the number of the move
+// after which it was there, or -1.
+func (m *many) place(slot int32) (*backend, int32, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if s := m.homes[slot]; s != nil {
-		return s, nil
+		return s, m.hops[slot], nil
 	}
-	return nil, &session.UnavailableError{Cause: &elsewhereError{m.unknown[slot]}}
+	return nil, 0, &session.UnavailableError{Cause: &elsewhereError{m.unknown[slot]}}
 }
 
-// moved reports whether a slot is no longer in a database, and follows it.
-func (m *many) moved(ctx context.Context, slot int32, from *backend) (bool, error) {
+// moved reports whether a slot may not have been in a database since place returned hop,
+// and follows it.
+func (m *many) moved(ctx context.Context, slot int32, from *backend, hop int32) (bool, error) {
 	here, err := from.slot(ctx, slot)
-	if err != nil || here.Here {
+	if err != nil {
 		return false, err
+	}
+	if here.Here {
+		if here.Hop != hop { // it has arrived in the meantime
+			m.note(slot, here)
+		}
+		return here.Hop != hop, nil
 	}
 	// One of the callers follows it for all.
 	m.mu.Lock()
@@ -170,9 +195,7 @@ func (m *many) moved(ctx context.Context, slot int32, from *backend) (bool, erro
 		close(done)
 	}()
 	for range len(m.members) + 1 {
-		m.mu.Lock()
-		m.set(slot, here.Name)
-		m.mu.Unlock()
+		m.note(slot, here)
 		to, err := m.home(slot)
 		if err != nil {
 			return false, err
@@ -187,9 +210,11 @@ func (m *many) moved(ctx context.Context, slot int32, from *backend) (bool, erro
 			if err := to.arrive(ctx, []int32{slot}, from); err != nil {
 				return false, unavailable("moving a user", err, false)
 			}
+			m.note(slot, whereabouts{Name: here.Name, Here: true, Hop: here.Hop})
 			return true, nil
 		}
 		if there.Here {
+			m.note(slot, there)
 			return true, nil
 		}
 		from, here = to, there
@@ -208,7 +233,7 @@ func route[T any](ctx context.Context, m *many, key session.Key, absent func(T, 
 	slot := slotOf(key)
 	one := calling{nonce: nonce()}
 	for hop := 0; ; hop++ {
-		s, err := m.home(slot)
+		s, at, err := m.place(slot)
 		if err != nil {
 			var zero T
 			return zero, err
@@ -224,7 +249,7 @@ func route[T any](ctx context.Context, m *many, key session.Key, absent func(T, 
 		if err == nil {
 			look = context.WithoutCancel(ctx) // it has taken effect
 		}
-		moved, lost := m.moved(look, slot, s)
+		moved, lost := m.moved(look, slot, s, at)
 		if lost != nil {
 			return result, lost // the result may be that of a database without the user
 		}

@@ -557,6 +557,40 @@ func createdBy(k session.Key) session.Key {
 	return session.Key{App: k.App, User: k.User, ID: "created"}
 }
 
+// A server that opens while a user is in neither database asks the one where the user is
+// to arrive. Its answer is not taken for final if the user arrives afterwards.
+func TestMoveArrivesAfterAnswer(t *testing.T) {
+	t.Parallel()
+	list := two(t, pgtest.Quick(t).Database(t))
+	m := openParts(t, list)
+	k := userKey(1)
+	for i := range 4 { // databases without users get some when they are opened
+		fillUser(t, m, userKey(i))
+	}
+	if err := m.Leave(t.Context(), k); err != nil {
+		t.Fatal(err)
+	}
+	late := openParts(t, list)
+	asked := 0
+	_, err := late.GetThen(t.Context(), k, func() {
+		if asked++; asked > 1 {
+			return
+		}
+		if _, err := m.Get(t.Context(), k, session.Read{}); err != nil { // it has the user arrive
+			t.Error(err)
+		}
+	})
+	if err != nil || asked != 2 {
+		t.Errorf("after %d answers: %v", asked, err)
+	}
+	// What is not there is found out with one answer.
+	asked = 0
+	k.ID = "another"
+	if _, err := late.GetThen(t.Context(), k, func() { asked++ }); !errors.Is(err, session.ErrNotFound) || asked != 1 {
+		t.Errorf("after %d answers: %v", asked, err)
+	}
+}
+
 // Numbers can be read while another process advances them.
 func TestNumbersWhileAdvanced(t *testing.T) {
 	t.Parallel()
