@@ -81,7 +81,7 @@ type variant struct {
 	*replay.Report
 }
 
-// row prints the line of one repetition.
+// row prints one repetition on a line.
 func row(ctx context.Context, out *tabwriter.Writer, srv *parley.Server, key session.Key, plan replay.Plan, r *replay.Report) error {
 	s, err := srv.Sessions().Get(ctx, key)
 	if err != nil {

@@ -2,8 +2,6 @@ package deploy
 
 import (
 	"strings"
-
-	"sigs.k8s.io/yaml"
 )
 
 // The parts of the Kubernetes API that a deployment needs. They are encoded, never decoded; tests decode them with the
@@ -246,11 +244,11 @@ func (g *GKE) secret() (text, shown string, err error) {
 func encode(objects ...object) (string, error) {
 	var parts []string
 	for _, one := range objects {
-		text, err := yaml.Marshal(one)
+		text, err := toYAML(one)
 		if err != nil {
 			return "", err
 		}
-		parts = append(parts, string(text))
+		parts = append(parts, text)
 	}
 	return strings.Join(parts, "---\n"), nil
 }

@@ -204,3 +204,35 @@ func TestSecretQuotes(t *testing.T) {
 		}
 	})
 }
+
+// What is written is what Kubernetes reads, whatever the texts are.
+func TestYAML(t *testing.T) {
+	words := rapid.OneOf(rapid.String(), rapid.StringMatching(`[a-zA-Z0-9./:# -]{0,8}`), rapid.SampledFrom([]string{
+		"", "yes", "No", "null", "~", "1", "1e3", "0x1f", "12:30", "- a", "a: b", "a #b", "'", "\"", "\\", "\u2028", "\x7f", "a\nb", "é", "*a", "&a", "!a", "%a", "@a", "`a", "a.", ".inf",
+	}))
+	value := rapid.Deferred(func() *rapid.Generator[any] { return rapid.Just[any]("leaf") })
+	for range 3 {
+		inner := value
+		value = rapid.OneOf(
+			rapid.Map(words, func(s string) any { return s }),
+			rapid.Map(rapid.IntRange(-5, 1<<40), func(n int) any { return float64(n) }),
+			rapid.Map(rapid.Bool(), func(b bool) any { return b }),
+			rapid.Map(rapid.SliceOfN(inner, 0, 3), func(list []any) any { return list }),
+			rapid.Map(rapid.MapOfN(words, inner, 0, 3), func(m map[string]any) any { return m }),
+		)
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		want := map[string]any{"a": value.Draw(t, "a"), "b": []any{value.Draw(t, "b")}}
+		text, err := toYAML(want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got map[string]any
+		if err := strict.Unmarshal([]byte(text), &got); err != nil {
+			t.Fatalf("%v:\n%s", err, text)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Fatalf("-want +got:\n%s\n%s", diff, text)
+		}
+	})
+}
