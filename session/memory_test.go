@@ -40,6 +40,13 @@ func TestMemorySchedules(t *testing.T) {
 	})
 }
 
+func TestMemorySearch(t *testing.T) {
+	storetest.RunSearch(t, func(*testing.T) func(session.Options) session.Store {
+		store := session.NewMemory(0)
+		return func(session.Options) session.Store { return store }
+	})
+}
+
 // One Sweep looks at a limited number of sessions, so that it does not block other
 // calls for long. The next ones look at the rest.
 func TestMemorySweepsInBatches(t *testing.T) { synctest.Test(t, sweepsInBatches) }

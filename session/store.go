@@ -35,12 +35,14 @@ type Store struct {
 	Recordings Recordings
 	// Schedules keeps schedules of users; nil for a store without them.
 	Schedules Schedules
+	// Searcher searches in what was said; nil for a store that cannot.
+	Searcher Searcher
 	// Closer releases the resources of the store.
 	Closer
 }
 
 // Backend is a type that implements all parts of a Store except Keys, Outbox,
-// Recordings and Schedules.
+// Recordings, Schedules and Searcher.
 type Backend interface {
 	Sessions
 	Runs
@@ -58,7 +60,7 @@ type Closer interface {
 }
 
 // NewStore returns a Store whose parts are all b, without Keys. It has an Outbox,
-// Recordings and Schedules if b implements them.
+// Recordings, Schedules and a Searcher if b implements them.
 func NewStore(b Backend) Store {
 	s := Store{Sessions: b, Runs: b, Leases: b, Secrets: b, Memories: b, Ledger: b, Upkeep: b, Closer: b}
 	if o, ok := b.(Outbox); ok {
@@ -69,6 +71,9 @@ func NewStore(b Backend) Store {
 	}
 	if l, ok := b.(Schedules); ok {
 		s.Schedules = l
+	}
+	if f, ok := b.(Searcher); ok {
+		s.Searcher = f
 	}
 	return s
 }

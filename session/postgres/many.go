@@ -39,6 +39,7 @@ var (
 	_ session.Outbox     = (*many)(nil)
 	_ session.Recordings = (*many)(nil)
 	_ session.Schedules  = (*many)(nil)
+	_ session.Searcher   = (*many)(nil)
 	_ session.APIKeys    = (*many)(nil)
 )
 

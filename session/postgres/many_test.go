@@ -58,6 +58,7 @@ func TestMany(t *testing.T) {
 	storetest.RunOutbox(t, shared)
 	storetest.RunRecordings(t, shared)
 	storetest.RunSchedules(t, shared)
+	storetest.RunSearch(t, shared)
 	storetest.RunAPIKeys(t, func(t *testing.T) session.APIKeys {
 		t.Helper()
 		return openMany(t, two(t, database), session.Options{}).Keys

@@ -34,6 +34,8 @@ var kinds = []rowsOf{
 	{"parley_journal", "o", "t.session = o.ordinal"},
 	{"parley_deaths", "o", "t.session = o.ordinal"},
 	{"parley_recordings", "o", "t.session = o.ordinal"},
+	{"parley_said", "o", "t.session = o.ordinal"},
+	{"parley_said_until", "o", "t.session = o.ordinal"},
 	{"parley_subscriptions", "o", "t.session = o.ordinal"},
 	{"parley_deliveries", "o, parley_subscriptions b", "b.session = o.ordinal AND t.subscription = b.number"},
 	{"parley_state", "o", "t.owner = int8send(o.ordinal)"},

@@ -116,6 +116,11 @@ func described(t *testing.T, s session.Backend, key session.Key) string {
 	recordings, _ := s.(session.Recordings)
 	recorded, err6 := recordings.Recordings(ctx, key, key.ID+"-ended")
 	fmt.Fprintln(&b, len(recorded))
+	searcher, _ := s.(session.Searcher)
+	said, _, err9 := searcher.Search(ctx, key.App, key.User, "this", session.Page{})
+	for _, one := range said {
+		fmt.Fprintln(&b, *one)
+	}
 	schedules, _ := s.(session.Schedules)
 	planned, err7 := schedules.ListSchedules(ctx, key.App, key.User)
 	for _, one := range planned {
@@ -126,7 +131,7 @@ func described(t *testing.T, s session.Backend, key session.Key) string {
 	for _, d := range deliveries {
 		fmt.Fprintln(&b, d.Number, d.Run, d.Status, d.ID)
 	}
-	if err := errors.Join(err, err2, err3, err4, err5, err6, err7, err8); err != nil {
+	if err := errors.Join(err, err2, err3, err4, err5, err6, err7, err8, err9); err != nil {
 		t.Fatal(err)
 	}
 	fmt.Fprintln(&b, usage, len(subscriptions))

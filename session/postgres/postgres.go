@@ -52,6 +52,7 @@ type backend struct {
 	added   chan struct{} // holds a value after deliveries were added
 	pending hints
 	swept   cursor
+	saying  saying
 	started epochs
 	group   group
 	member  member // among several databases

@@ -147,3 +147,16 @@ func TestSchedules(t *testing.T) {
 		}
 	})
 }
+
+func TestSearch(t *testing.T) {
+	t.Parallel()
+	database := pgtest.Quick(t).Database(t)
+	storetest.RunSearch(t, func(t *testing.T) func(session.Options) session.Store {
+		t.Helper()
+		url := empty(t, database)
+		return func(o session.Options) session.Store {
+			t.Helper()
+			return session.NewStore(open(t, url, o))
+		}
+	})
+}

@@ -174,6 +174,10 @@ func (s *backend) Rebuild(ctx context.Context, key session.Key) (changed bool, e
 	err = s.write(ctx, "rebuilding a session", func(ctx context.Context, conn *pgxpool.Conn, again bool) error {
 		return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
 			found, err := rebuild(ctx, tx, key)
+			if err == nil && found {
+				digest := key.Digest()
+				_, err = tx.Exec(ctx, sqlUnsay, digest[:])
+			}
 			changed = found || again && changed // a problem that an earlier attempt found may be repaired by now
 			return err
 		})

@@ -60,6 +60,7 @@ func (s *backend) changed(key session.Key) {
 	p.hints[key.Hint()] = struct{}{}
 	p.mu.Unlock()
 	p.poke()
+	s.saying.grown.Add(key)
 }
 
 // prune schedules the purge of deleted keys of a state.

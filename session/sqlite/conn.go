@@ -128,7 +128,8 @@ type conn struct {
 	// goroutine for each, and would end transactions of other callers.
 	ctx        context.Context
 	statements map[string]*sql.Stmt
-	told       int64 // deliveries that the writer has added
+	told       int64   // deliveries that the writer has added
+	grown      []int64 // ordinals of sessions to which the transaction has appended
 }
 
 // connect opens a connection. Processes that open a new file concurrently block

@@ -65,6 +65,7 @@ func (c *conn) append(r *row, p *page) error {
 		r.rewound = r.seq + p.rewinds
 	}
 	r.seq += int64(len(p.entries))
+	c.grown = append(c.grown, r.ordinal)
 	r.updated = max(r.updated, now()) // clocks may go back
 	return c.apply(r, p.delta)
 }

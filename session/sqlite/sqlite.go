@@ -43,6 +43,8 @@ type backend struct {
 
 	sweeping sync.Mutex
 	swept    int64 // ordinal of the last session that Sweep has visited
+
+	saying saying
 }
 
 var _ session.Backend = (*backend)(nil)
@@ -82,7 +84,7 @@ func open(ctx context.Context, path string, o session.Options) (_ *backend, err 
 		return nil, errors.Join(err, db.Close())
 	}
 	// From here on Close releases everything.
-	s.writer = newWriter(w, o.Log)
+	s.writer = newWriter(w, o.Log, s.saying.grown.Add)
 	s.health = session.NewHealth("the session database", o.Log, s.probe)
 	defer func() {
 		if err != nil {

@@ -90,3 +90,12 @@ func TestSchedules(t *testing.T) {
 		return func(o session.Options) session.Store { return session.NewStore(opened(t, path, o)) }
 	})
 }
+
+func TestSearch(t *testing.T) {
+	t.Parallel()
+	storetest.RunSearch(t, func(t *testing.T) func(session.Options) session.Store {
+		t.Helper()
+		path := file(t)
+		return func(o session.Options) session.Store { return session.NewStore(opened(t, path, o)) }
+	})
+}

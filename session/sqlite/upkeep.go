@@ -88,7 +88,9 @@ func (s *backend) Rebuild(ctx context.Context, key session.Key) (bool, error) {
 		if r.active.Valid {
 			return session.ErrFenced
 		}
-		changed, err = c.rebuild(r)
+		if changed, err = c.rebuild(r); err == nil && changed {
+			err = c.unsay(r.ordinal)
+		}
 		return err
 	})
 	if err != nil {

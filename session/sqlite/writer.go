@@ -23,6 +23,8 @@ type writer struct {
 	log  *slog.Logger
 	wake chan struct{} // holds one when there may be something to do
 	gone chan struct{} // closed by the goroutine when it ends
+	// grown is called with the ordinals of sessions that have grown.
+	grown func(...int64)
 
 	mu     sync.Mutex
 	queue  []*op
@@ -49,11 +51,11 @@ const (
 // maxBatch bounds how long the first op of a transaction waits for the last.
 const maxBatch = 256
 
-func newWriter(c *conn, log *slog.Logger) *writer {
+func newWriter(c *conn, log *slog.Logger, grown func(...int64)) *writer {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	w := &writer{conn: c, log: log, wake: make(chan struct{}, 1), gone: make(chan struct{})}
+	w := &writer{conn: c, log: log, wake: make(chan struct{}, 1), gone: make(chan struct{}), grown: grown}
 	go w.work()
 	return w
 }
@@ -196,6 +198,10 @@ func (w *writer) batch(ops []*op) int {
 		err = fmt.Errorf("commit: %w", err)
 		_ = w.conn.exec("ROLLBACK") // as above
 	}
+	if err == nil {
+		w.grown(w.conn.grown...)
+	}
+	w.conn.grown = w.conn.grown[:0]
 	w.answer(ops, err)
 	return len(ops)
 }

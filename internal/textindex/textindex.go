@@ -1,0 +1,142 @@
+// Package textindex has what the stores with an index of texts share: what has to be added to it and removed from it, and
+// how pages of a search are read. Package textsearch says what is found.
+package textindex
+
+import (
+	"cmp"
+	"encoding/hex"
+	"fmt"
+	"time"
+
+	"github.com/parley-run/parley/internal/textsearch"
+	"github.com/parley-run/parley/session"
+)
+
+// Limits of Index.
+const (
+	// Sessions is how many sessions are indexed together.
+	Sessions = 32
+	// Walk is how many sessions are looked at together.
+	Walk = 1000
+	// Again is how often all sessions are looked at: processes may have ended before they
+	// have indexed what they had stored.
+	Again = time.Hour
+	// Events and Bytes is how much of a log is read together.
+	Events = 100
+	Bytes  = 4 << 20
+)
+
+// Prefix returns what the words of a user begin with, so that a search does not depend on what others have said. Two
+// users may have the same prefix.
+func Prefix(owner [32]byte) string { return hex.EncodeToString(owner[:4]) }
+
+// Row is a text to be added.
+type Row struct {
+	textsearch.Text
+
+	Seq   int64
+	Terms string // the words, with spaces in between
+}
+
+// Step is a change of the index of a session.
+type Step struct {
+	Add  []Row
+	Gone []int64 // sequence numbers of entries that are rewound now
+	// Until is the sequence number of the last entry that is indexed then.
+	Until int64
+}
+
+// Next returns the next change of an index that has the entries of a log until a sequence number. rewound is that of the
+// last entry that rewinds the log. If it is greater, entries are the whole log; otherwise they are some that follow.
+func Next(prefix string, entries []*session.Entry, until, rewound int64) Step {
+	step := Step{Until: until}
+	visible := entries
+	if rewound > until {
+		visible = session.Visible(entries)
+		seen := make(map[int64]bool, len(visible))
+		for _, e := range visible {
+			seen[e.Seq] = true
+		}
+		for _, e := range entries {
+			if e.Seq <= until && !seen[e.Seq] {
+				step.Gone = append(step.Gone, e.Seq)
+			}
+		}
+	}
+	for _, e := range visible {
+		if e.Seq <= until {
+			continue
+		}
+		if len(step.Add) == Events {
+			return step
+		}
+		step.Until = e.Seq
+		ev, err := e.Decode()
+		if err != nil {
+			continue // damaged
+		}
+		if text := textsearch.Of(ev); text != nil {
+			step.Add = append(step.Add, Row{*text, e.Seq, textsearch.Terms(prefix, text.Text)})
+		}
+	}
+	if len(entries) > 0 {
+		step.Until = entries[len(entries)-1].Seq
+	}
+	return step
+}
+
+// Candidate is a text that has all words of a query.
+type Candidate struct {
+	Session, Event, Author string
+	Time                   time.Time
+	Text                   string
+	Token                  string // for the candidates that follow
+}
+
+const (
+	// defaultSize is the size of a page that has none.
+	defaultSize = 100
+	// maxRead is the number of candidates that one call reads.
+	maxRead = 2000
+)
+
+// Search returns a page of a search. read returns at most limit candidates that follow the one of the token, or the first
+// ones if it is empty.
+func Search(query string, page session.Page, read func(q *textsearch.Query, token string, limit int) ([]Candidate, error)) (found []*session.Found, next string, err error) {
+	q, err := textsearch.Parse(query)
+	if err != nil {
+		return nil, "", fmt.Errorf("%w: it %w", session.ErrBadQuery, err)
+	}
+	size := cmp.Or(max(page.Size, 0), defaultSize)
+	found = []*session.Found{}
+	token := page.Token
+	for done := 0; done < maxRead; {
+		limit := size - len(found) + 1 // one more shows whether there is another page
+		list, err := read(q, token, limit)
+		if err != nil {
+			return nil, "", err
+		}
+		for i, c := range list {
+			token = c.Token
+			if pieces, ok := q.Match(c.Text); ok {
+				found = append(found, foundOf(c, pieces))
+			}
+			if len(found) == size && (i < len(list)-1 || len(list) == limit) {
+				return found, token, nil
+			}
+		}
+		if len(list) < limit {
+			return found, "", nil
+		}
+		done += len(list)
+	}
+	return found, token, nil
+}
+
+func foundOf(c Candidate, pieces []textsearch.Piece) *session.Found {
+	one := &session.Found{Session: c.Session, Event: c.Event, Author: c.Author, Time: c.Time, Snippet: make([]session.Snippet, len(pieces))}
+	for i, p := range pieces {
+		one.Snippet[i] = session.Snippet(p)
+	}
+	return one
+}

@@ -1,0 +1,270 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/parley-run/parley/internal/textindex"
+	"github.com/parley-run/parley/internal/textsearch"
+	"github.com/parley-run/parley/session"
+)
+
+// The index of what was said is written after the log, so that appending does not wait
+// for it. The writer notes the sessions that have grown; Index reads what is new of them.
+
+// saying is what Index has to do.
+type saying struct {
+	mu     sync.Mutex
+	grown  textindex.Pending[int64] // ordinals
+	walked int64                    // ordinal of the last session that was looked at
+	end    time.Time                // when all had been looked at; zero if they have not
+}
+
+// lag is a session with entries that are not indexed.
+type lag struct {
+	ordinal, until, rewound int64
+	step                    textindex.Step
+	more                    bool // there are more after the step
+}
+
+var _ session.Searcher = (*backend)(nil)
+
+// Index implements session.Searcher.
+func (s *backend) Index(ctx context.Context) (done bool, err error) {
+	i := &s.saying
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	ordinals, lost := i.grown.Take(textindex.Sessions)
+	if lost || time.Since(i.end) > textindex.Again {
+		i.end = time.Time{}
+	}
+	if len(ordinals) == 0 && i.end.IsZero() {
+		err = s.walkUnsaid(ctx)
+	}
+	if err == nil && len(ordinals) > 0 {
+		err = s.index(ctx, ordinals)
+	}
+	if err != nil {
+		i.grown.Add(ordinals...)
+		return false, fmt.Errorf("index what was said: %w", err)
+	}
+	return i.grown.Empty() && !i.end.IsZero(), nil
+}
+
+// walkUnsaid looks for sessions that lag, of the next ones.
+func (s *backend) walkUnsaid(ctx context.Context) error {
+	i := &s.saying
+	var found []int64
+	seen, last := 0, int64(0)
+	err := s.read(ctx, func(c *conn) error {
+		found, seen = nil, 0
+		return c.each(`SELECT ordinal, hidden = 0 AND sessions.seq > coalesce(u.seq, 0) FROM sessions LEFT JOIN said_until u ON u.session = ordinal
+			WHERE ordinal > ? ORDER BY ordinal LIMIT ?`, []any{i.walked, textindex.Walk}, func(scan func(...any) error) error {
+			var lags bool
+			err := scan(&last, &lags)
+			if seen++; lags {
+				found = append(found, last)
+			}
+			return err
+		})
+	})
+	if err != nil {
+		return err
+	}
+	i.walked = last
+	if seen < textindex.Walk {
+		i.walked, i.end = 0, time.Now()
+	}
+	i.grown.Add(found...)
+	return nil
+}
+
+// index indexes some of what is new of sessions.
+func (s *backend) index(ctx context.Context, ordinals []int64) error {
+	var lags []*lag
+	var later []int64
+	err := s.read(ctx, func(c *conn) error {
+		lags, later = nil, nil
+		added := 0
+		for n, ordinal := range ordinals {
+			if added >= textindex.Events {
+				later = append(later, ordinals[n:]...) // the writer has other work
+				break
+			}
+			l, err := c.lag(ordinal)
+			if err != nil {
+				return err
+			}
+			if l == nil {
+				continue
+			}
+			if l.more {
+				later = append(later, ordinal)
+			}
+			lags = append(lags, l)
+			added += len(l.step.Add) + len(l.step.Gone)
+		}
+		return nil
+	})
+	if err == nil && len(lags) > 0 {
+		var changed []int64
+		err = s.write(ctx, func(c *conn) error {
+			changed = nil
+			for _, l := range lags {
+				ok, err := c.said(l)
+				if err != nil {
+					return err
+				}
+				if !ok {
+					changed = append(changed, l.ordinal)
+				}
+			}
+			return nil
+		})
+		later = append(later, changed...)
+	}
+	if err == nil {
+		s.saying.grown.Add(later...)
+	}
+	return err
+}
+
+// errEnough ends a read.
+var errEnough = errors.New("enough")
+
+// lag returns what the index of a session lacks; nil for nothing.
+func (c *conn) lag(ordinal int64) (*lag, error) {
+	l := &lag{ordinal: ordinal}
+	var seq int64
+	var owner []byte
+	err := c.one(`SELECT owner, sessions.seq, rewound, coalesce(u.seq, 0) FROM sessions LEFT JOIN said_until u ON u.session = ordinal
+		WHERE ordinal = ? AND hidden = 0`, []any{ordinal}, &owner, &seq, &l.rewound, &l.until)
+	if errors.Is(err, sql.ErrNoRows) || err == nil && seq <= l.until {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	log := &session.Session{Ordinal: ordinal}
+	if l.rewound > l.until {
+		err = c.entries(log, 0, seq)
+	} else {
+		add, size := addEntry(log), 0
+		err = c.each("SELECT seq, json, sum FROM events WHERE session = ? AND seq > ? ORDER BY seq LIMIT ?", []any{ordinal, l.until, textindex.Events},
+			func(scan func(...any) error) error {
+				if size > textindex.Bytes {
+					return errEnough
+				}
+				err := add(scan)
+				size += len(log.Entries[len(log.Entries)-1].JSON)
+				return err
+			})
+	}
+	if err != nil && !errors.Is(err, errEnough) {
+		return nil, err
+	}
+	l.step = textindex.Next(textindex.Prefix([32]byte(owner)), log.Entries, l.until, l.rewound)
+	l.more = l.step.Until < seq
+	return l, nil
+}
+
+// said changes the index of a session. It reports false if the session has changed in
+// a way that needs another change.
+func (c *conn) said(l *lag) (bool, error) {
+	var until, rewound int64
+	err := c.one("SELECT rewound, coalesce(u.seq, 0) FROM sessions LEFT JOIN said_until u ON u.session = ordinal WHERE ordinal = ?", []any{l.ordinal}, &rewound, &until)
+	if errors.Is(err, sql.ErrNoRows) {
+		return true, nil // it was deleted
+	}
+	if err != nil || until != l.until || rewound != l.rewound {
+		return false, err
+	}
+	for _, seq := range l.step.Gone {
+		if err := c.exec("DELETE FROM said WHERE session = ? AND seq = ?", l.ordinal, seq); err != nil {
+			return false, err
+		}
+	}
+	// The index is fastest in the order of its rows.
+	slices.SortStableFunc(l.step.Add, func(a, b textindex.Row) int { return a.Time.Compare(b.Time) })
+	for _, row := range l.step.Add {
+		id, err := c.saidID(row.Time.UnixMicro())
+		if err != nil {
+			return false, err
+		}
+		err = c.exec("INSERT INTO said (id, session, seq, event, author, time, text) VALUES (?, ?, ?, ?, ?, ?, ?)",
+			id, l.ordinal, row.Seq, row.Event, row.Author, row.Time.UnixMicro(), row.Text.Text)
+		if err == nil {
+			err = c.exec("INSERT INTO said_words (rowid, words) VALUES (?, ?)", id, row.Terms)
+		}
+		if err != nil {
+			return false, err
+		}
+	}
+	return true, c.exec("INSERT INTO said_until (session, seq) VALUES (?, ?) ON CONFLICT DO UPDATE SET seq = excluded.seq", l.ordinal, l.step.Until)
+}
+
+// saidID returns the id of a text with a time. Texts of one microsecond have ids that
+// follow one another, in most cases before those of the next one.
+func (c *conn) saidID(micros int64) (int64, error) {
+	const each = 1 << 9
+	first := (micros + 1) * each // not 0, see session.Page.Token
+	var last sql.NullInt64
+	for _, many := range []int64{each, 1 << 20, 1 << 30, 1 << 40, math.MaxInt64 - first} {
+		err := c.one("SELECT max(id) FROM said WHERE id >= ? AND id < ?", []any{first, first + many}, &last)
+		if err != nil || !last.Valid {
+			return first, err
+		}
+		if last.Int64+1 < first+many {
+			break
+		}
+	}
+	return last.Int64 + 1, nil
+}
+
+// Search implements session.Searcher.
+func (s *backend) Search(ctx context.Context, app, user, query string, page session.Page) ([]*session.Found, string, error) {
+	owner := session.Key{App: app, User: user}.OwnerDigest()
+	read := func(q *textsearch.Query, token string, limit int) (list []textindex.Candidate, err error) {
+		below, err := (&session.Page{Token: token}).Below()
+		if err != nil {
+			return nil, err
+		}
+		err = s.read(ctx, func(c *conn) error {
+			list = nil
+			// The words come first, and in the order of the result: no more is read than
+			// the page needs. A session that was rewound is found when its index is.
+			return c.each(`SELECT t.id, s.id, t.event, t.author, t.time, t.text FROM said_words AS w CROSS JOIN said AS t ON t.id = w.rowid
+				CROSS JOIN sessions AS s ON s.ordinal = t.session CROSS JOIN said_until AS u ON u.session = t.session
+				WHERE w.said_words MATCH ? AND w.rowid < ? AND s.owner = ? AND s.hidden = 0 AND s.rewound <= u.seq ORDER BY w.rowid DESC LIMIT ?`,
+				[]any{q.FTS5(textindex.Prefix(owner)), below, owner[:], limit}, func(scan func(...any) error) error {
+					var one textindex.Candidate
+					var id, micros int64
+					err := scan(&id, &one.Session, &one.Event, &one.Author, &micros, &one.Text)
+					one.Time, one.Token = time.UnixMicro(micros).UTC(), fmt.Sprint(id)
+					list = append(list, one)
+					return err
+				})
+		})
+		return list, err
+	}
+	found, next, err := textindex.Search(query, page, read)
+	if err != nil && !errors.Is(err, session.ErrBadQuery) && !errors.Is(err, session.ErrBadToken) {
+		err = fmt.Errorf("search: %w", err)
+	}
+	return found, next, err
+}
+
+// unsay has the index of a session made again.
+func (c *conn) unsay(ordinal int64) error {
+	c.grown = append(c.grown, ordinal)
+	if err := c.exec("DELETE FROM said WHERE session = ?", ordinal); err != nil {
+		return err
+	}
+	return c.exec("DELETE FROM said_until WHERE session = ?", ordinal)
+}
