@@ -86,6 +86,7 @@ func routeTable(run string) map[string]routeAccess {
 		"GET /apps/{app}/users/{user}/sessions/{session}/artifacts/{name}/versions/metadata":           {s1 + "/artifacts/f/versions/metadata", "", yours, hidden, closed},
 		"GET /apps/{app}/users/{user}/sessions/{session}/artifacts/{name}/versions/{version}":          {s1 + "/artifacts/f/versions/0", "", yours, hidden, closed},
 		"GET /apps/{app}/users/{user}/sessions/{session}/artifacts/{name}/versions/{version}/metadata": {s1 + "/artifacts/f/versions/0/metadata", "", yours, hidden, closed},
+		"GET /apps/{app}/users/{user}/search":                                                          {"/apps/weather/users/bob/search?q=hello", "", yours, hidden, closed},
 		"PATCH /apps/{app}/users/{user}/memory":                                                        {"/apps/weather/users/bob/memory", `{"sessionId":"s1"}`, yours, hidden, closed},
 		"DELETE /apps/{app}/users/{user}/memory":                                                       {"/apps/weather/users/bob/memory", "", yours, hidden, closed},
 

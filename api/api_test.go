@@ -74,6 +74,7 @@ func TestRoutes(t *testing.T) {
 		"GET /",
 		"GET /apps/{app}/app-info",
 		"GET /apps/{app}/users/{user}/credentials",
+		"GET /apps/{app}/users/{user}/search",
 		"GET /apps/{app}/users/{user}/sessions",
 		"GET /apps/{app}/users/{user}/sessions/{session}",
 		"GET /apps/{app}/users/{user}/sessions/{session}/artifacts",

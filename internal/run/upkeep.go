@@ -14,6 +14,7 @@ const (
 	maxPoll    = 500 * time.Millisecond // for runs that no process works on
 	sweepEvery = time.Minute            // for old sessions and expired waits
 	filesEvery = time.Hour              // for incomplete files
+	indexEvery = time.Second            // for what was said
 	claimBatch = 32                     // runs that are claimed together
 )
 
@@ -27,8 +28,8 @@ const MaxDeaths = 2
 
 // upkeep does the periodic work of the engine. With a shared store, it renews
 // leases, claims runs whose owner has died, and receives notifications of changes
-// by other processes. With a time to live, it deletes old sessions. It also ends
-// expired waits.
+// by other processes, and has the store index what was said. With a time to live, it
+// deletes old sessions. It also ends expired waits.
 type upkeep struct {
 	engine *Engine
 
@@ -66,6 +67,9 @@ func (u *upkeep) start() {
 	}
 	if e.cfg.Lease != 0 || e.cfg.TTL != 0 {
 		u.startSweep()
+	}
+	if e.cfg.Lease != 0 && e.cfg.Store.Searcher != nil {
+		u.wg.Go(func() { u.every(indexEvery, u.index) })
 	}
 	if e.cfg.WaitTTL > 0 {
 		u.wg.Go(func() { u.every(sweepEvery, u.endWaits) })
@@ -224,6 +228,19 @@ func (u *upkeep) checkStop(t *turn) {
 	row, err := u.engine.cfg.Store.Run(u.ctx, t.req.Key, t.id)
 	if err == nil && row.Stop != session.StopNot && !row.Status.Ended() {
 		t.halt(row.Stop)
+	}
+}
+
+// index makes findable what was said since the last time.
+func (u *upkeep) index(ctx context.Context) {
+	for ctx.Err() == nil {
+		done, err := u.engine.cfg.Store.Searcher.Index(ctx)
+		if err != nil && u.ctx.Err() == nil {
+			u.engine.cfg.Log.Warn("could not index what was said", "err", err)
+		}
+		if done || err != nil {
+			return
+		}
 	}
 }
 

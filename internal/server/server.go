@@ -190,6 +190,8 @@ func (s *Server) clientRoutes() []route {
 		{"GET", sessions + "/{session}/artifacts/{name}/versions/{version}", s.getArtifact},
 		{"GET", sessions + "/{session}/artifacts/{name}/versions/{version}/metadata", s.getArtifact},
 
+		{"GET", "/apps/{app}/users/{user}/search", s.search},
+
 		{"PATCH", "/apps/{app}/users/{user}/memory", s.addToMemory},
 		{"DELETE", "/apps/{app}/users/{user}/memory", s.clearMemory},
 
