@@ -2,7 +2,7 @@ import { follow, sessionPath, streamed } from './follow.js';
 import { Http, type Options, path, type Request } from './http.js';
 import { Progress } from './progress.js';
 import type {
-  ArtifactVersion, Concurrency, Event, Feedback, ListedSession, Message, MessagePart, OnDisconnect, Run, Session, SessionRef, State,
+  ArtifactVersion, Concurrency, Event, Feedback, FoundEvent, ListedSession, Message, MessagePart, OnDisconnect, Run, Session, SessionRef, State,
 } from './types.js';
 
 export interface CallOptions {
@@ -23,6 +23,10 @@ export interface SessionFilter extends CallOptions {
   labels?: string[];
   updatedSince?: number;
   updatedBefore?: number;
+  pageSize?: number;
+}
+
+export interface SearchOptions extends CallOptions {
   pageSize?: number;
 }
 
@@ -82,12 +86,24 @@ export class Parley {
   }
 
   /** The sessions of a user, newest first, without their events. Pages are fetched as they are needed. */
-  async *listSessions(appName: string, userId: string, { signal, labels, pageSize = 100, ...filter }: SessionFilter = {}): AsyncGenerator<ListedSession, void> {
+  listSessions(appName: string, userId: string, { signal, labels, pageSize = 100, ...filter }: SessionFilter = {}): AsyncGenerator<ListedSession, void> {
+    return this.pages({ method: 'GET', path: path('apps', appName, 'users', userId, 'sessions'), query: { ...filter, label: labels, pageSize }, signal });
+  }
+
+  /**
+   * The events of a user in which all words of a query were said, the latest first. Words in quotes have to follow one
+   * another, and the last word may be incomplete. Pages are fetched as they are needed.
+   */
+  search(appName: string, userId: string, q: string, { signal, pageSize = 20 }: SearchOptions = {}): AsyncGenerator<FoundEvent, void> {
+    return this.pages({ method: 'GET', path: path('apps', appName, 'users', userId, 'search'), query: { q, pageSize }, signal });
+  }
+
+  /** The items of all pages. */
+  private async *pages<T>(request: Request): AsyncGenerator<T, void> {
     for (let pageToken: string | undefined; ; ) {
-      const query = { ...filter, label: labels, pageSize, pageToken };
       const [page, link] = await this.http.send(
-        { method: 'GET', path: path('apps', appName, 'users', userId, 'sessions'), query, signal, retry: true },
-        async (response) => [(await response.json()) as ListedSession[], response.headers.get('Link')],
+        { ...request, query: { ...request.query, pageToken }, retry: true },
+        async (response) => [(await response.json()) as T[], response.headers.get('Link')] as const,
       );
       yield* page;
       const next = /<([^>]*)>;\s*rel="next"/.exec(link ?? '')?.[1];

@@ -6,6 +6,8 @@ export type Schemas = components['schemas'];
 
 export type Session = Schemas['Session'];
 export type ListedSession = Schemas['ListedSession'];
+/** An event that a search has found. */
+export type FoundEvent = Schemas['FoundEvent'];
 export type Event = Schemas['Event'];
 export type Content = NonNullable<Event['content']>;
 export type Part = Schemas['Part'];

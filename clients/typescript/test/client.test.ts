@@ -22,6 +22,17 @@ test('sessions', async () => {
   await expect(direct.getSession(session)).rejects.toMatchObject({ status: 404 });
 });
 
+test('a search in what was said', async () => {
+  const session = await begin('weather');
+  await direct.run(session, 'What is the weather in Paris?');
+  await direct.run(session, 'And in London?');
+  const { list } = await collect(direct.search('weather', session.userId, '"weather in" par', { pageSize: 1 }));
+  expect(list.map(({ sessionId }) => sessionId)).toEqual(list.map(() => session.id));
+  expect(list.at(-1)!.author).toBe('user');
+  expect(list.at(-1)!.snippet.filter(({ match }) => match).map(({ text }) => text)).toEqual(['weather in', 'Paris']);
+  await expect(collect(direct.search('weather', session.userId, '!'))).rejects.toMatchObject({ status: 422 });
+});
+
 test('a turn as a whole, as a stream and as an object', async () => {
   const session = await begin('weather');
   const events = await direct.run(session, 'What is the weather in Paris?', { stateDelta: { asked: true }, customMetadata: { from: 'test' } });
