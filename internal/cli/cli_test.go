@@ -154,6 +154,8 @@ func TestMistakes(t *testing.T) {
 		{"keys list --session_db_url sqlite://" + dir + "/none.db", "parley: --session_db_url: there is no database"},
 		{"keys revoke x --keys_db_url sqlite://" + dir + "/none.db", "parley: --keys_db_url: there is no database"},
 		{"sessions list --session_db_url sqlite://" + dir + "/none.db", "--app_name must be given: it names the application in the database"},
+		{"sessions list --session_db_url memory:// --app_name a", "--session_db_url: sessions in memory are gone with their server"},
+		{"runs list --app_name a --user=", "--user must not be empty"},
 		{"keys list --session_db_url nonsense", "parley: --session_db_url: it must be"},
 		{"replay s --agent_dir " + agents + " --session_db_url sqlite://" + dir + "/none.db", "parley: --session_db_url: there is no database"},
 		{"credentials create --credential_key_file " + taken, taken + " exists already"},

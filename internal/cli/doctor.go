@@ -57,7 +57,7 @@ before; they continue to serve. A move that was interrupted is completed.`,
 					return err
 				}
 			} else if found != nil {
-				show(env.Stdout, found)
+				show(env, found)
 			}
 			if err != nil {
 				return err
@@ -122,17 +122,21 @@ func showJSON(out io.Writer, found *parley.Diagnosis, config string) error {
 }
 
 // show prints a line for each problem, and a summary.
-func show(out io.Writer, found *parley.Diagnosis) {
+func show(env *Env, found *parley.Diagnosis) {
+	out := env.Stdout
 	for _, p := range found.Problems {
 		fmt.Fprintf(out, "%s/%s/%s", p.Session.App, p.Session.User, p.Session.ID)
 		if p.Seq > 0 {
 			fmt.Fprintf(out, " #%d", p.Seq)
 		}
 		if p.Repaired {
-			fmt.Fprint(out, ": repaired")
+			fmt.Fprint(out, env.colour(": repaired", colourGreen))
 		}
 		fmt.Fprintf(out, ": %s\n", p.Text)
 	}
-	fmt.Fprintf(out, "%d sessions, %d events, %d runs: %d problems, %d repaired\n",
-		found.Sessions, found.Events, found.Runs, len(found.Problems), len(found.Problems)-found.Unrepaired())
+	outcome, colour := fmt.Sprintf("%d problems, %d repaired", len(found.Problems), len(found.Problems)-found.Unrepaired()), colourGreen
+	if found.Unrepaired() > 0 {
+		colour = colourRed
+	}
+	fmt.Fprintf(out, "%d sessions, %d events, %d runs: %s\n", found.Sessions, found.Events, found.Runs, env.colour(outcome, colour))
 }

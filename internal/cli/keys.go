@@ -33,7 +33,7 @@ kept there is not enough to use them.`,
 	}
 	database := func(flags *pflag.FlagSet) {
 		flags.StringVar(&sessions, "session_db_url", "", "database of the sessions: a `url` like\nsqlite:///path/to/file.db or postgres://user@host/db")
-		flags.StringVar(&keys, "keys_db_url", "", "database of the keys, if it is a different one: a `url`")
+		flags.StringVar(&keys, "keys_db_url", "", "`url` of the database of the keys, if it is a different\none")
 	}
 	with := func(cmd *cobra.Command, do func(*parley.APIKeys) error) error {
 		url := cmp.Or(keys, sessions)

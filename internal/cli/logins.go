@@ -26,7 +26,7 @@ func (l *loginFlags) define(flags *pflag.FlagSet) {
 	flags.StringVar(&l.publicURL, "public_url", "", "`url` at which users reach this server: it completes\ntheir logins itself")
 	definePrivateLogins(flags, &l.networks)
 	flags.DurationVar(&l.timeout, "login_timeout", 15*time.Second, "`time` limit for a response of a login provider")
-	flags.Var(l.call, "credential_call", "name of the call that asks for a login, or\nadk_request_credential")
+	flags.Var(l.call, "credential_call", "name of the call that asks for a login;\nadk_request_credential is the one that clients made for\nADK know")
 }
 
 func definePrivateLogins(flags *pflag.FlagSet, networks *[]string) {

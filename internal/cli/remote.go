@@ -48,6 +48,9 @@ func (t *target) open(cmd *cobra.Command, env *Env) (*client, error) {
 	if server && database {
 		return nil, &usageError{"--server and --session_db_url cannot be combined"}
 	}
+	if t.user == "" {
+		return nil, &usageError{"--user must not be empty"}
+	}
 	if t.database != "" && (database || t.server == "") {
 		return t.openDatabase(cmd.Context(), env)
 	}
@@ -78,6 +81,9 @@ func (t *target) open(cmd *cobra.Command, env *Env) (*client, error) {
 func (t *target) openDatabase(ctx context.Context, env *Env) (*client, error) {
 	if t.app == "" {
 		return nil, &usageError{"--app_name must be given: it names the application in the database"}
+	}
+	if strings.HasPrefix(t.database, "memory:") {
+		return nil, &usageError{"--session_db_url: sessions in memory are gone with their server: give --server"}
 	}
 	idle, err := agent.New(agent.Config{Name: "idle"}, func(*agent.Context, agent.Emit) error {
 		return errors.New("no server runs the agent")

@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -305,5 +306,24 @@ func TestExportLines(t *testing.T) {
 	}
 	if !json.Valid([]byte(strings.Split(string(exportLines([]byte(`{"events":[]}`))), "\n")[0])) {
 		t.Error("the first line is not JSON")
+	}
+}
+
+// parley doctor and parley deploy have styles in a terminal only.
+func TestStylesOfCommands(t *testing.T) {
+	s := newService(t, nil)
+	b := newBench(t)
+	for _, args := range [][]string{{"doctor", "--session_db_url", s.database}, {"deploy", "docker", "weather", "--dry_run"}} {
+		for variable, want := range map[string]bool{"TERM=xterm": true, "NO_COLOR=1": false, "TERM=dumb": false} {
+			var out bytes.Buffer
+			env := b.env(&out, io.Discard, args[1:]...)
+			env.Args, env.StdoutTerminal = args, true
+			env.Environ = append(slices.DeleteFunc(env.Environ, func(one string) bool {
+				return strings.HasPrefix(one, "NO_COLOR=") || strings.HasPrefix(one, "TERM=")
+			}), variable)
+			if code := Main(t.Context(), env); code != ExitOK || strings.Contains(out.String(), "\x1b[") != want {
+				t.Errorf("%q with %s: exit code %d: %q", args, variable, code, out.String())
+			}
+		}
 	}
 }

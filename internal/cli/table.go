@@ -42,6 +42,14 @@ func (e *Env) styled() bool {
 	return e.StdoutTerminal && !plain && terminal != "dumb"
 }
 
+// colour colours a text, if standard output shows styles.
+func (e *Env) colour(text, colour string) string {
+	if !e.styled() {
+		return text
+	}
+	return colour + text + styleReset
+}
+
 func newTable(env *Env, columns ...string) *table {
 	t := &table{out: tabwriter.NewWriter(env.Stdout, 0, 0, 2, ' ', 0), coloured: -1}
 	for i, name := range columns {

@@ -26,6 +26,8 @@ type Env struct {
 	Stdout, Stderr io.Writer
 	// Interactive means that a person can answer on Stdin.
 	Interactive bool
+	// Styled means that Stdout shows styles.
+	Styled bool
 	// Executable is the file of this program, and Version its version.
 	Executable, Version string
 	Now                 func() time.Time

@@ -289,5 +289,9 @@ func (j *job) show(name string, args []string) {
 		}
 		words = append(words, shell.Quote(arg))
 	}
-	j.say("$ %s", strings.Join(words, " "))
+	line := "$ " + strings.Join(words, " ")
+	if j.env.Styled { // beside the output of the programs
+		line = "\x1b[1m" + line + "\x1b[0m"
+	}
+	j.say("%s", line)
 }
