@@ -24,6 +24,10 @@ const RunsScreen = lazy(() => import('./screens/runs'));
 const WaitingScreen = lazy(() => import('./screens/waiting'));
 const LoginsScreen = lazy(() => import('./screens/logins'));
 const ArtifactsScreen = lazy(() => import('./screens/artifacts'));
+const StepsScreen = lazy(() => import('./screens/run/steps'));
+const ReplayScreen = lazy(() => import('./screens/run/replay'));
+const VariantsScreen = lazy(() => import('./screens/run/variants'));
+const CompareScreen = lazy(() => import('./screens/compare'));
 const SignInScreen = lazy(() => import('./screens/signin'));
 
 /** The screens, for a user that the server knows. */
@@ -89,6 +93,17 @@ function Route({ address }: { address: string }) {
   if ((m = match('/ui/apps/:app/users/:user/sessions/:session/artifacts/*', path))) {
     return <ArtifactsScreen id={{ app: m['app']!, user: m['user']!, session: m['session']! }} name={m['*']!} />;
   }
+  if ((m = match('/ui/apps/:app/users/:user/sessions/:session/runs/:run', path) ?? match('/ui/apps/:app/users/:user/sessions/:session/runs/:run/:screen', path))) {
+    const props = { id: { app: m['app']!, user: m['user']!, session: m['session']! }, run: m['run']! };
+    switch (m['screen']) {
+      case undefined:
+        return <StepsScreen key={path} {...props} />;
+      case 'replay':
+        return <ReplayScreen key={path} {...props} />;
+      case 'variants':
+        return <VariantsScreen key={path} {...props} />;
+    }
+  }
   if ((m = match('/ui/apps/:app/users/:user/:screen', path))) {
     const props = { app: m['app']!, user: m['user']!, key: path };
     const { key, ...rest } = props;
@@ -99,6 +114,8 @@ function Route({ address }: { address: string }) {
         return <WaitingScreen key={key} {...rest} />;
       case 'runs':
         return <RunsScreen key={key} {...rest} />;
+      case 'compare':
+        return <CompareScreen key={key} {...rest} />;
       case 'logins':
         return <LoginsScreen key={key} {...rest} />;
     }

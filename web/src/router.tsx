@@ -77,6 +77,11 @@ export const to = {
   app: (app: string) => `/ui/apps/${enc(app)}`,
   user: (app: string, user: string, screen: 'sessions' | 'waiting' | 'runs' | 'logins') => `/ui/apps/${enc(app)}/users/${enc(user)}/${screen}`,
   session: (key: Key) => `/ui/apps/${enc(key.app)}/users/${enc(key.user)}/sessions/${enc(key.session)}`,
+  /** The page of a run: its steps, or what can be tried with it. */
+  run: (key: Key, run: string, screen: '' | 'replay' | 'variants' = '') => `${to.session(key)}/runs/${enc(run)}${screen && `/${screen}`}`,
+  /** Runs beside each other: each a session and a run, with the user before them if it is another one. */
+  compare: (app: string, user: string, runs: { user?: string; session: string; run: string }[]) =>
+    `/ui/apps/${enc(app)}/users/${enc(user)}/compare?${runs.map((r) => `run=${[...(r.user && r.user !== user ? [r.user] : []), r.session, r.run].map((s) => enc(enc(s))).join('/')}`).join('&')}`,
   artifact: (key: Key, name = '', version?: number) =>
     `${to.session(key)}/artifacts${name && `/${encodePath(name)}`}${version === undefined ? '' : `?version=${version}`}`,
   api: (operation?: string) => `/ui/api${operation ? `?operation=${enc(operation)}` : ''}`,

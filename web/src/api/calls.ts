@@ -1,6 +1,6 @@
 // Every request that the UI makes, as a value: it can be sent, and it can be
 // copied as a command.
-import type { JsonObject, Key, Part } from './types';
+import type { JsonObject, Key, Part, ReplayPlan } from './types';
 
 export interface Call {
   method: 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE';
@@ -107,6 +107,9 @@ export const calls = {
     stream: true,
   }),
   recentRuns: (app: string, user: string, status?: string): Call => ({ method: 'GET', path: `/dev${usersPath(app, user)}/runs${status ? `?status=${status}` : ''}` }),
+
+  recording: (key: Key, run: string): Call => ({ method: 'GET', path: `/dev${sessionPath(key)}/runs/${enc(run)}/recording` }),
+  replay: (key: Key, run: string, plan: ReplayPlan): Call => ({ method: 'POST', path: `/dev${sessionPath(key)}/runs/${enc(run)}/replay`, body: plan }),
 
   sessionTrace: (key: Key): Call => ({ method: 'GET', path: `/dev/apps/${enc(key.app)}/debug/trace/session/${enc(key.session)}?content=false` }),
   eventTrace: (key: Key, event: string): Call => ({ method: 'GET', path: `/dev/apps/${enc(key.app)}/debug/trace/${enc(event)}` }),

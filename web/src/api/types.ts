@@ -8,6 +8,10 @@ export type Overview = Schemas['SessionOverview'];
 export type Face = Schemas['FaceList']['faces'][number];
 export type AppInfo = Schemas['AppInfo'];
 export type AgentInfo = Schemas['AgentInfo'];
+export type Recording = Schemas['Recording'];
+export type RecordedStep = Schemas['RecordedStep'];
+export type ReplayPlan = Schemas['ReplayPlan'];
+export type ReplayReport = Schemas['ReplayReport'];
 export type ArtifactVersion = Schemas['ArtifactVersion'];
 // Who uses the UI, and how they could sign in: the UI's own, not of the contract.
 export interface About {

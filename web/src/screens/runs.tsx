@@ -21,6 +21,7 @@ export default function RunsScreen({ app, user }: { app: string; user: string })
   const client = useQueryClient();
   const [shown, setShown] = useState<(typeof groups)[number]>('all');
   const [most, setMost] = useState(page);
+  const [marked, setMarked] = useState<ReadonlySet<string>>(new Set());
   const runs = useQuery({
     queryKey: ['runs', app, user],
     queryFn: ({ signal }) => ask<Run[]>(calls.recentRuns(app, user), signal),
@@ -34,6 +35,9 @@ export default function RunsScreen({ app, user }: { app: string; user: string })
   const titles = new Map(sessions.data?.map((row) => [row.session.id, row.title]));
   const all = runs.data ?? [];
   const list = all.filter((r) => shown === 'all' || r.status === shown);
+  const chosen = all.filter((r) => marked.has(r.id)).reverse();
+  const mark = (id: string, is: boolean) => setMarked(is ? new Set([...marked, id]) : new Set([...marked].filter((one) => one !== id)));
+  const compare = () => navigate(to.compare(app, user, chosen.slice(0, 6).map((r) => ({ session: r.sessionId, run: r.id }))));
   const cancel = (run: Run) =>
     void ask(calls.cancelRun({ app, user, session: run.sessionId }, run.id))
       .then(() => (say('The run is asked to stop.'), client.invalidateQueries({ queryKey: ['runs', app, user] })))
@@ -61,6 +65,13 @@ export default function RunsScreen({ app, user }: { app: string; user: string })
             </button>
           );
         })}
+        {chosen.length > 0 && (
+          <span role="group" aria-label="Marked runs" className="ml-auto flex items-center gap-1.5">
+            <span className="text-soft">{chosen.length} marked</span>
+            <Button tone="quiet" onClick={() => setMarked(new Set())}>Clear</Button>
+            <Button tone="primary" disabled={chosen.length < 2 || chosen.length > 6} title={chosen.length > 6 ? 'Up to 6 runs are shown beside each other' : 'Compare them side by side'} onClick={compare}>Compare</Button>
+          </span>
+        )}
       </div>
       {runs.error && <Problem error={runs.error} what="The runs could not be listed" retry={() => void runs.refetch()} />}
       {runs.isPending && <Loading what="the runs" />}
@@ -73,7 +84,8 @@ export default function RunsScreen({ app, user }: { app: string; user: string })
         <Table columns={columns}>
           {list.slice(0, most).map((run) => (
             <tr key={run.id} className="border-t align-top hover:bg-paper">
-              <td className="px-4 py-1.5">
+              <td className="py-1.5 pr-4 pl-9">
+                <label className="float-left -ml-9 flex h-5 w-9 items-center justify-center"><input type="checkbox" checked={marked.has(run.id)} onChange={(e) => mark(run.id, e.target.checked)} className="size-3.5 accent-(--accent)" /><span className="sr-only">Mark the run {run.id}</span></label>
                 <Status value={run.status} />
                 {run.stop && (run.status === 'running' || run.status === 'queued') && <span className="label block">stopping</span>}
                 {run.resumedBy && <Link href={`${to.session({ app, user, session: run.sessionId })}?run=${run.resumedBy}`} className="label block hover:underline">answered</Link>}
@@ -83,7 +95,7 @@ export default function RunsScreen({ app, user }: { app: string; user: string })
                 <span className="sm:hidden"><When time={run.createTime} /></span>
                 {run.error && <span className="block text-xs text-bad">{run.error.message}</span>}
               </td>
-              <td className="max-w-[160px] truncate px-2 py-1.5 font-mono text-2xs leading-5 text-faint max-md:hidden" title={run.id}>{run.id}</td>
+              <td className="max-w-[160px] truncate px-2 py-1.5 font-mono text-2xs leading-5 text-faint max-md:hidden" title={run.id}><Link href={to.run({ app, user, session: run.sessionId }, run.id)} className="hover:underline">{run.id}</Link></td>
               <td className="px-2 py-1.5 font-mono text-2xs leading-5 whitespace-nowrap text-soft max-sm:hidden">{run.usageMetadata?.totalTokenCount ?? ''}</td>
               <td className="px-2 py-1.5 font-mono text-2xs leading-5 whitespace-nowrap text-soft max-sm:hidden">{run.endTime ? seconds(run.endTime - run.createTime) : seconds(Date.now() / 1000 - run.createTime)}</td>
               <td className="px-2 py-1.5 max-sm:hidden"><When time={run.createTime} /></td>

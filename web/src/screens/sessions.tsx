@@ -130,7 +130,7 @@ function SessionRow({ row, parent, id, pick, marked, mark }: RowProps) {
         {session.forkedFrom && (
           <span className="flex items-center gap-1 text-xs text-faint">
             <Icon name="fork" size={12} />
-            <span className="truncate">branch of <Link href={to.session({ ...id, session: session.forkedFrom.sessionId })} className="hover:underline">{parent ?? session.forkedFrom.sessionId}</Link></span>
+            <span className="truncate">{session.forkedFrom.replayOf ? 'replay' : 'branch'} of <Link href={to.session({ ...id, session: session.forkedFrom.sessionId })} className="hover:underline">{parent ?? session.forkedFrom.sessionId}</Link></span>
           </span>
         )}
       </td>

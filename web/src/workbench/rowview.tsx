@@ -159,7 +159,7 @@ function EventRow(props: LogProps & { row: Row & { kind: 'event' } }) {
             {first && <Action tone="quiet" icon="retry" call={() => model.againCalls(event.invocationId, partsOf(first))} disabled={busy} onClick={() => again(event, partsOf(first))}>Retry</Action>}
           </p>
         )}
-        {branches.has(row.index) && <BranchSwitch id={model.key} branches={branches.get(row.index)!} />}
+        {branches.has(row.index) && <BranchSwitch id={model.key} branches={branches.get(row.index)!} after={snapshot.events[row.index - 1]?.id ?? ''} />}
       </Frame>
     </>
   );
@@ -169,13 +169,14 @@ function EventRow(props: LogProps & { row: Row & { kind: 'event' } }) {
 const abortedCode = 'INVOCATION_ABORTED';
 
 /** Leads from one branch of the conversation to the others. */
-function BranchSwitch({ id, branches: { sessions, current } }: { id: Key; branches: Branches }) {
+function BranchSwitch({ id, branches: { sessions, current }, after }: { id: Key; branches: Branches; after: string }) {
   const go = (place: number) => navigate(to.session({ ...id, session: sessions[place]! }));
   return (
     <div role="group" aria-label={`Branch ${current + 1} of ${sessions.length}`} data-branches className="mt-1 -ml-1.5 flex items-center text-faint">
       <Button tone="quiet" icon="left" bare disabled={current === 0} onClick={() => go(current - 1)}>Previous branch</Button>
       <span className="min-w-8 text-center font-mono text-2xs text-soft" aria-hidden="true">{current + 1}/{sessions.length}</span>
       <Button tone="quiet" icon="right" bare disabled={current === sessions.length - 1} onClick={() => go(current + 1)}>Next branch</Button>
+      <Button tone="quiet" title="Compare the branches side by side" onClick={() => navigate(to.compare(id.app, id.user, sessions.slice(0, 6).map((session) => ({ session, run: `@${after}` }))))}>Compare</Button>
     </div>
   );
 }

@@ -16,12 +16,14 @@ interface Props {
   run: string | undefined;
   select: (event: string) => void;
   chooseRun: (run: string) => void;
+  /** What can be done with the run. */
+  menu?: ReactNode;
   /** The workflow of the run, which can be shown in place of the timeline. */
   workflow?: ReactNode;
 }
 
 /** What a run did when. */
-export function TimelineView({ events, spans, runs, active, run: id, select, chooseRun, workflow }: Props) {
+export function TimelineView({ events, spans, runs, active, run: id, select, chooseRun, menu, workflow }: Props) {
   const [view, setView] = useState<'workflow' | 'timeline'>('workflow');
   const run = active?.id === id ? active : runs.find((r) => r.id === id);
   const running = run !== undefined && (run.status === 'running' || run.status === 'queued');
@@ -63,6 +65,7 @@ export function TimelineView({ events, spans, runs, active, run: id, select, cho
           </span>
         )}
         {usage?.totalTokenCount !== undefined && <span className="font-mono text-2xs text-faint">{usage.totalTokenCount} tokens</span>}
+        {menu}
       </div>
       {workflow && view === 'workflow' ? workflow : <ol aria-label="Timeline" tabIndex={0} className="min-h-0 flex-1 overflow-y-auto pb-2.5">
         {line.bars.map((bar) => {

@@ -20,6 +20,7 @@ import { Composer } from './composer';
 import { FindBar } from './findbar';
 import { Inspector } from './inspector';
 import { LogView } from './logview';
+import { RunMenu } from './runmenu';
 import { SessionModel, type Snapshot } from './session';
 import { useSpans } from './spans';
 import { StatePanel } from './statepanel';
@@ -65,7 +66,7 @@ function Ready({ model, snapshot }: { model: SessionModel; snapshot: Snapshot })
   const selectedId = query.get('event');
   const selected = selectedId ? events.findIndex((e) => isCalled(e, selectedId)) : -1;
   const spans = useSpans(key, active?.id);
-  const runId = query.get('run') ?? events[selected]?.invocationId ?? active?.id ?? runs[0]?.id;
+  const runId = query.get('run') ?? events[selected]?.invocationId ?? active?.id ?? runs[0]?.id ?? events.at(-1)?.invocationId; // a replay has events, and no record of its run
 
   const flows = useFlows(key.app, snapshot, runId);
   const details = useRef<HTMLElement>(null);
@@ -149,7 +150,7 @@ function Ready({ model, snapshot }: { model: SessionModel; snapshot: Snapshot })
   });
 
   const side: Record<Exclude<Pane, 'chat'>, React.ReactNode> = {
-    run: <TimelineView events={events} spans={spans} runs={runs} active={active} run={runId} select={selectId} chooseRun={(r) => setQuery({ run: r, event: undefined })} workflow={flows.length > 0 && <WorkflowView flows={flows} pending={pending} select={selectId} answer={answer} />} />,
+    run: <TimelineView events={events} spans={spans} runs={runs} active={active} run={runId} select={selectId} chooseRun={(r) => setQuery({ run: r, event: undefined })} menu={runId && <RunMenu id={key} run={runId} ended={runId !== active?.id && runs.some((r) => r.id === runId && r.status !== 'running' && r.status !== 'queued')} family={snapshot.family} />} workflow={flows.length > 0 && <WorkflowView flows={flows} pending={pending} select={selectId} answer={answer} />} />,
     event: <Inspector id={key} events={events} index={selected} state={snapshot.state} run={runs.find((r) => r.id === events[selected]?.invocationId)} spans={spans} select={selectId} fork={() => selected >= 0 && void fork(events[selected]!)} />,
     state: <StatePanel id={key} state={snapshot.state} patch={model.patch} />,
   };
@@ -283,8 +284,8 @@ function BranchOf({ id, origin, family }: { id: Key; origin: NonNullable<Session
   const parent = family.find((s) => s.id === origin.sessionId);
   return (
     <span data-branch-of={origin.sessionId}>
-      {' / branch of '}
-      {parent ? <Link href={to.session({ ...id, session: parent.id })} className="hover:underline">{titleOf(parent)}</Link> : 'a session that was deleted'}
+      {origin.replayOf ? ' / replay of ' : ' / branch of '}
+      {parent ? <Link href={`${to.session({ ...id, session: parent.id })}${origin.replayOf ? `?run=${encodeURIComponent(origin.replayOf)}` : ''}`} className="hover:underline">{titleOf(parent)}</Link> : 'a session that was deleted'}
     </span>
   );
 }

@@ -1,0 +1,172 @@
+import { useQuery as useData, useQueryClient } from '@tanstack/react-query';
+import { useEffect, useMemo, useState } from 'react';
+
+import { calls } from '../../api/calls';
+import { ask } from '../../api/client';
+import type { AppInfo, Key, Recording, ReplayPlan, ReplayReport, Session } from '../../api/types';
+import { inPool } from '../../log/pool';
+import { instructionsOf, variantsOf } from '../../log/replaying';
+import { seconds } from '../../log/timeline';
+import { dollars, turnOf, type Turn } from '../../log/turn';
+import { Link, navigate, setQuery, to, useQuery } from '../../router';
+import { Action, Button, Empty, Field, Loading, Problem, Status } from '../../ui/parts';
+import { Table, type Column } from '../../ui/table';
+import { messageOf, RunFrame } from './frame';
+import { modelsOf } from './plan';
+import { Replays } from './replays';
+import { isActive, useReplays, useTurn } from './turns';
+
+/** How many variants are tried at once, and how many at the same time. */
+const most = 24;
+const together = 3;
+
+interface Variant {
+  plan: ReplayPlan;
+  status: 'queued' | 'running' | 'done' | 'failed' | 'cancelled';
+  problem?: string;
+  report?: ReplayReport;
+  turn?: Turn;
+}
+
+/** One run with several models, instructions and temperatures, in a table. */
+export default function VariantsScreen({ id, run }: { id: Key; run: string }) {
+  const { turn, record, session, ...read } = useTurn(id, run);
+  const copied = session?.forkedFrom !== undefined && !record;
+  const usable = turn !== undefined && !isActive(record) && !copied;
+  const recording = useData({ queryKey: ['recording', id, run], enabled: usable, retry: false, queryFn: ({ signal }) => ask<Recording>(calls.recording(id, run), signal) });
+  const replays = useReplays(id, run, session && (session.forkedFrom?.rootId ?? session.id));
+  const problem = read.error ?? recording.error;
+  return (
+    <RunFrame id={id} run={run} tab="variants" session={turn?.title ?? ''} message={messageOf(turn?.steps[0]?.text)} {...(turn ? { status: turn.status } : {})} call={calls.recording(id, run)} note="The run is repeated with each model, instruction and temperature. Tools answer what they answered then, and are not called.">
+      {problem && <Problem error={problem} what="The run could not be read" retry={() => void (read.error ? read.refetch() : recording.refetch())} />}
+      {!problem && (read.isPending || recording.isLoading) && <Loading what="the run" />}
+      {!read.isPending && !read.error && !usable && (
+        <Empty title={copied ? 'This run was copied' : turn ? 'The run has not ended yet' : 'There is no such run in this session'} action={copied ? <Button tone="primary" onClick={() => navigate(to.run({ ...id, session: session.forkedFrom!.sessionId }, run, 'variants'))}>Try variants of the original</Button> : <Button onClick={() => navigate(to.session(id))}>Show the conversation</Button>} />
+      )}
+      {recording.data && turn && (recording.data.steps.some((s) => s.kind === 'model') ? <Ready id={id} run={run} recording={recording.data} original={turn} /> : <Empty title="The run has asked no model">So there is nothing to vary.</Empty>)}
+      <Replays id={id} run={run} list={replays} />
+    </RunFrame>
+  );
+}
+
+const lines = (text: string) => [...new Set(text.split(/[\n,]/).map((s) => s.trim()).filter(Boolean))];
+
+function Ready({ id, run, recording, original }: { id: Key; run: string; recording: Recording; original: Turn }) {
+  const query = useQuery();
+  const client = useQueryClient();
+  const info = useData({ queryKey: ['app-info', id.app], retry: false, queryFn: ({ signal }) => ask<AppInfo>(calls.appInfo(id.app), signal) });
+  const known = useMemo(() => modelsOf(info.data, recording), [info.data, recording]);
+  const agents = useMemo(() => instructionsOf(recording), [recording]);
+  const [agent, setAgent] = useState([...agents.keys()][0] ?? '');
+  const [texts, setTexts] = useState<string[]>([]);
+  const [list, setList] = useState<Variant[]>([]);
+  const [running, setRunning] = useState<AbortController>();
+  const [marked, setMarked] = useState<ReadonlySet<string>>(new Set());
+  const models = query.get('models') ?? '';
+  const temperatures = query.get('temperatures') ?? '';
+  useEffect(() => () => running?.abort(), [running]);
+
+  let plans: ReplayPlan[] = [];
+  let problem = '';
+  try {
+    const own = texts.some((t) => t.trim()) ? ['', ...texts.filter((t) => t.trim())] : []; // beside that of the agent
+    plans = variantsOf(lines(models), own, lines(temperatures), agent);
+    if (plans.length > most) problem = `These are ${plans.length} variants; at most ${most} can be tried at once.`;
+  } catch (error) {
+    problem = (error as Error).message;
+  }
+  const start = async () => {
+    const controller = new AbortController();
+    setRunning(controller);
+    setMarked(new Set());
+    setList(plans.map((plan) => ({ plan, status: 'queued' })));
+    const change = (at: number, to: Partial<Variant>) => setList((now) => now.map((v, i) => (i === at ? { ...v, ...to } : v)));
+    await inPool(plans, together, controller.signal, async (plan, i) => {
+      change(i, { status: 'running' });
+      try {
+        const report = await ask<ReplayReport>(calls.replay(id, run, plan), controller.signal);
+        const key = { ...id, session: report.session };
+        const turn = turnOf(key, await ask<Session>(calls.session(key), controller.signal), [], run);
+        change(i, { status: report.status === 'failed' ? 'failed' : 'done', report, turn, ...(report.failure ? { problem: report.failure.message } : {}) });
+      } catch (error) {
+        if (!controller.signal.aborted) change(i, { status: 'failed', problem: (error as Error).message });
+      }
+    });
+    setList((now) => now.map((v) => (v.status === 'queued' || v.status === 'running' ? { ...v, status: 'cancelled' } : v)));
+    setRunning(undefined);
+    void client.invalidateQueries({ queryKey: ['branches', id.app, id.user] });
+  };
+  const over = list.filter((v) => v.status !== 'queued' && v.status !== 'running').length;
+  const chosen = list.filter((v) => v.report && marked.has(v.report.session));
+  const compared = chosen.length > 0 ? chosen : list.filter((v) => v.report);
+  return (
+    <div className="space-y-5">
+      <div className="grid gap-4 md:grid-cols-2">
+        <Field label="models, one on a line" note={known.length > 0 ? <span className="flex flex-wrap gap-1">{known.map((m) => <button key={m} type="button" onClick={() => setQuery({ models: [...lines(models), m].join('\n') })} className="rounded-sm bg-tint px-1.5 font-mono text-2xs leading-5 text-accent hover:underline">+ {m}</button>)}</span> : undefined}>
+          <textarea rows={4} spellCheck={false} placeholder="as they are" className="field w-full font-mono text-xs" value={models} onChange={(e) => setQuery({ models: e.target.value })} />
+        </Field>
+        <div className="space-y-3">
+          <Field label="temperatures, with commas between them"><input className="field w-full font-mono" placeholder="as they are, or 0, 0.7" value={temperatures} onChange={(e) => setQuery({ temperatures: e.target.value })} /></Field>
+          <fieldset>
+            <legend className="label mb-0.5">other instructions, beside that of the agent</legend>
+            {agents.size > 1 && <select aria-label="Agent" className="field mb-2 w-full" value={agent} onChange={(e) => setAgent(e.target.value)}>{[...agents.keys()].map((name) => <option key={name}>{name}</option>)}</select>}
+            {texts.map((text, i) => (
+              <div key={i} className="mb-2 flex gap-1">
+                <textarea rows={2} aria-label={`Instruction ${i + 1} for ${agent}`} className="field w-full" value={text} onChange={(e) => setTexts(texts.with(i, e.target.value))} />
+                <Button tone="quiet" icon="close" bare onClick={() => setTexts(texts.toSpliced(i, 1))}>{`Remove instruction ${i + 1}`}</Button>
+              </div>
+            ))}
+            <Button icon="plus" onClick={() => setTexts([...texts, agents.get(agent) ?? ''])}>Add an instruction</Button>
+          </fieldset>
+        </div>
+      </div>
+      <div className="flex flex-wrap items-center gap-3">
+        {running ? <Button icon="stop" tone="danger" onClick={() => running.abort()}>Cancel</Button> : <Action tone="primary" icon="runs" disabled={plans.length === 0 || problem !== ''} call={() => plans.map((plan) => calls.replay(id, run, plan))} onClick={() => void start()}>{`Try ${plans.length} ${plans.length === 1 ? 'variant' : 'variants'}`}</Action>}
+        {running ? <span role="status" className="flex items-center gap-3 text-busy"><span role="progressbar" aria-label="Progress" aria-valuemin={0} aria-valuemax={list.length} aria-valuenow={over} className="block h-1.5 w-40 overflow-hidden rounded-full bg-line"><span className="block h-full bg-busy" style={{ width: `${(over / list.length) * 100}%` }} /></span>{over} of {list.length}</span> : <span className={problem ? 'text-bad' : 'text-soft'}>{problem || 'Models are asked, which needs tokens. Each variant is kept as a session of its own; what still runs when the page is closed is cancelled.'}</span>}
+      </div>
+      {list.length > 0 && <Results id={id} original={original} list={list} marked={marked} mark={(session, is) => setMarked(is ? new Set([...marked, session]) : new Set([...marked].filter((s) => s !== session)))} />}
+      {compared.length > 0 && !running && (
+        <Button onClick={() => navigate(to.compare(id.app, id.user, [id.session, ...compared.slice(0, 5).map((v) => v.report!.session)].map((session) => ({ session, run }))))}>
+          {chosen.length > 0 ? `Compare ${chosen.length} with the run` : compared.length > 5 ? 'Compare the first 5 with the run' : 'Compare all with the run'}
+        </Button>
+      )}
+    </div>
+  );
+}
+
+const columns: Column[] = [{ name: 'variant' }, { name: 'status' }, { name: 'calls', from: 'md' }, { name: 'tokens', from: 'sm' }, { name: 'took', from: 'sm' }];
+
+function Results({ id, original, list, marked, mark }: { id: Key; original: Turn; list: Variant[]; marked: ReadonlySet<string>; mark: (session: string, is: boolean) => void }) {
+  const priced = [original, ...list.map((v) => v.turn)].some((t) => t?.cost !== undefined);
+  const row = (key: string, name: React.ReactNode, status: string, turn: Turn | undefined, more: { problem?: string; href?: string; session?: string }) => (
+    <tr key={key} className="border-t align-top" data-variant={key}>
+      <td className="w-full max-w-0 py-1.5 pr-2 pl-9">
+        {more.session && <label className="float-left -ml-9 flex h-5 w-9 items-center justify-center"><input type="checkbox" checked={marked.has(more.session)} onChange={(e) => mark(more.session!, e.target.checked)} className="size-3.5 accent-(--accent)" /><span className="sr-only">Mark variant {key}</span></label>}
+        <p className="font-mono text-xs font-semibold [overflow-wrap:anywhere]">{name}</p>
+        {more.problem && <p className="text-xs text-bad">{more.problem}</p>}
+        {turn?.answer && turn.answer !== more.problem && <p className="line-clamp-3 text-soft [overflow-wrap:anywhere]">{turn.answer}</p>}
+        {turn && <p className="label sm:hidden">{turn.tokens.total} tokens, {seconds(turn.took)}</p>}
+      </td>
+      <td className="px-2 py-1.5"><Status value={status} /></td>
+      <td className="px-2 py-1.5 text-right font-mono text-2xs leading-5 text-soft max-md:hidden">{turn ? turn.modelCalls + turn.toolCalls : ''}</td>
+      <td className="px-2 py-1.5 text-right font-mono text-2xs leading-5 text-soft max-sm:hidden">{turn?.tokens.total || ''}</td>
+      <td className="px-2 py-1.5 text-right font-mono text-2xs leading-5 whitespace-nowrap text-soft max-sm:hidden">{turn ? seconds(turn.took) : ''}</td>
+      {priced && <td className="px-2 py-1.5 text-right font-mono text-2xs leading-5 text-soft">{turn?.cost === undefined ? '' : dollars(turn.cost)}</td>}
+      <td className="py-1.5 pr-4 text-right whitespace-nowrap">{more.href && <Link href={more.href} className="text-accent hover:underline">Open</Link>}</td>
+    </tr>
+  );
+  return (
+    <Table columns={priced ? [...columns, { name: 'cost' }] : columns}>
+      {row('0', 'the run itself', original.status, original, { href: to.session(id) })}
+      {list.map((v, i) => row(String(i + 1), nameOf(v.plan), v.status === 'done' ? (v.report?.status ?? 'completed') : v.status, v.turn, {
+        ...(v.problem ? { problem: v.problem } : {}), ...(v.report ? { href: to.session({ ...id, session: v.report.session }), session: v.report.session } : {}),
+      }))}
+    </Table>
+  );
+}
+
+/** What is different in a variant. */
+function nameOf(plan: ReplayPlan): string {
+  const text = Object.values(plan.instructions ?? {})[0];
+  return [plan.model, plan.temperature === undefined ? '' : `temperature ${plan.temperature}`, text ? `“${text.slice(0, 60)}${text.length > 60 ? '…' : ''}”` : ''].filter(Boolean).join(' · ') || 'as it is now';
+}

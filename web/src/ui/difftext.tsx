@@ -1,0 +1,24 @@
+import { useMemo } from 'react';
+
+import type { Json } from '../api/types';
+import { sortedJson } from '../log/turn';
+import { wordDiff } from '../log/words';
+
+/** A text with what was removed and added, by word. Without before, the text as it is. */
+export function DiffText({ before, after, className = '' }: { before?: string; after: string; className?: string }) {
+  const pieces = useMemo(() => wordDiff(before ?? after, after), [before, after]);
+  return (
+    <span className={`whitespace-pre-wrap [overflow-wrap:anywhere] ${className}`}>
+      {pieces.map(({ kind, text }, i) =>
+        kind === 'same' ? text
+        : kind === 'removed' ? <del key={i} className="rounded-xs bg-badtint text-bad"><span className="sr-only"> removed: </span>{text}</del>
+        : <ins key={i} className="rounded-xs bg-tint text-accent no-underline"><span className="sr-only"> added: </span>{text}</ins>)}
+    </span>
+  );
+}
+
+/** Two values: texts by word, and others as JSON. */
+export function DiffValue({ before, after }: { before: Json | undefined; after: Json | undefined }) {
+  if (typeof before === 'string' && typeof after === 'string') return <DiffText before={before} after={after} />;
+  return <DiffText before={sortedJson(before)} after={sortedJson(after)} className="json" />;
+}
