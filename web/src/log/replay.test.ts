@@ -60,7 +60,7 @@ describe('turns', () => {
     expect(turn.steps.map((s) => `${s.kind} ${s.author} ${s.name}${s.text}${s.result ? ` ${JSON.stringify(s.result)}` : ''}`)).toEqual(['message user tea', 'thought a Let me see', 'call a look_up {"price":4}', 'text a Four euros.']);
     expect(turn).toMatchObject({ replayOf: 'e-1', status: 'completed', answer: 'Four euros.', models: ['m'], modelCalls: 2, toolCalls: 1, tokens: { input: 10, output: 2, total: 17 }, state: { paid: 4, gone: null }, took: 4 });
     expect(turn.cost).toBeUndefined();
-    expect(turnOf(turn.key, session, [{ id: 'e-1', cost: 0.5 } as never], 'e-1').cost).toBe(0.5);
+    expect(turnOf(turn.key, session, [{ id: 'e-1', costUsd: 0.5 } as never], 'e-1').cost).toBe(0.5);
   });
   test('one line for each step, with its time and tokens', () => {
     const lines = linesOfTurn(events, timelineOf(events, undefined, 'e-1'));

@@ -104,9 +104,9 @@ export function tokensOf(events: Event[]): Tokens {
 }
 
 /** What the server says that a run has cost, if it does. */
-function costOf(run: Run | undefined, events: Event[]): number | undefined {
+export function costOf(run: Run | undefined, events: Event[]): number | undefined {
   const read = (of: unknown) => {
-    const value = (of as { cost?: unknown } | undefined)?.cost;
+    const value = (of as { costUsd?: unknown } | undefined)?.costUsd;
     return typeof value === 'number' ? value : undefined;
   };
   const own = read(run) ?? read(run?.usageMetadata);

@@ -6,7 +6,7 @@ import { pendingOf } from '../../log/pending';
 import { textOf } from '../../log/rows';
 import { measured } from '../../log/spans';
 import { seconds, timelineOf } from '../../log/timeline';
-import { dollars, linesOfTurn, tokensOf, type Line, type Step } from '../../log/turn';
+import { costOf, dollars, linesOfTurn, tokensOf, type Line, type Step } from '../../log/turn';
 import { deltaOf } from '../../log/history';
 import { navigate, to } from '../../router';
 import { JsonView, argsText, brief } from '../../ui/json';
@@ -61,7 +61,7 @@ function Turn({ id, run, snapshot, events }: { id: Key; run: string; snapshot: S
   const tokens = tokensOf(events).total;
   const end = timeline.end ?? Date.now() / 1000;
   const longest = Math.max(0.001, ...lines.map((l) => l.took ?? 0));
-  const cost = (record as { cost?: unknown } | undefined)?.cost;
+  const cost = costOf(record, events);
   return (
     <div className={flows.length > 0 ? 'grid gap-6 lg:grid-cols-[minmax(0,1fr)_minmax(0,1fr)]' : ''}>
       <section aria-label="Steps of the run" className="min-w-0">
@@ -69,7 +69,7 @@ function Turn({ id, run, snapshot, events }: { id: Key; run: string; snapshot: S
           <span title={exact ? 'As the server has measured it' : 'From the times of the events'}>{exact ? '' : '≈ '}{seconds(end - timeline.start)}</span>
           <span>{lines.length} steps</span>
           {tokens > 0 && <span>{tokens.toLocaleString()} tokens</span>}
-          {typeof cost === 'number' && <span>{dollars(cost)}</span>}
+          {cost !== undefined && <span>{dollars(cost)}</span>}
           {open.size > 0 ? <button type="button" onClick={() => setOpen(new Set())} className="text-accent hover:underline">fold all</button> : <button type="button" onClick={() => (setAll(true), setOpen(new Set(lines.map((l) => l.key))))} className="text-accent hover:underline">unfold all</button>}
         </p>
         <ol className="overflow-hidden rounded-lg border bg-sheet" data-steps>
