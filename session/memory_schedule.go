@@ -49,6 +49,9 @@ func (k *keptSchedule) add(f *Firing) {
 	}
 }
 
+// Clock implements Schedules.
+func (m *Memory) Clock(context.Context, string, string) (time.Time, error) { return wallClock(), nil }
+
 // PutSchedule implements Schedules.
 func (m *Memory) PutSchedule(_ context.Context, s *Schedule) error {
 	l, key := &m.schedules, scheduleKey{s.App, s.User, s.ID}

@@ -48,6 +48,9 @@ const MaxFirings = 100
 // schedule is due next. If the lease expires before that, any process may claim it
 // again: what is done must be idempotent by the time that the schedule was due.
 type Schedules interface {
+	// Clock returns the time by which the schedules of a user are due.
+	Clock(ctx context.Context, app, user string) (time.Time, error)
+
 	// PutSchedule stores a schedule, and sets its Version and Created. If its Version is
 	// 0, it creates the schedule, and fails with ErrExists if there is one; otherwise
 	// it replaces the one with this version, and fails with ErrChanged if there is

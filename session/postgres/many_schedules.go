@@ -8,6 +8,13 @@ import (
 	"github.com/parley-run/parley/session"
 )
 
+// Clock implements session.Schedules.
+func (m *many) Clock(ctx context.Context, app, user string) (time.Time, error) {
+	return route(ctx, m, session.Key{App: app, User: user}, failed[time.Time](), func(ctx context.Context, s *backend) (time.Time, error) {
+		return s.Clock(ctx, app, user)
+	})
+}
+
 // PutSchedule implements session.Schedules.
 func (m *many) PutSchedule(ctx context.Context, put *session.Schedule) error {
 	return do(ctx, m, put.Key(), failure(session.ErrNotFound), func(ctx context.Context, s *backend) error { return s.PutSchedule(ctx, put) })

@@ -107,6 +107,14 @@ func readSchedule(ctx context.Context, conn *pgxpool.Conn, app, user, id string)
 	return found, mark, err
 }
 
+// Clock implements session.Schedules.
+func (s *backend) Clock(ctx context.Context, _, _ string) (now time.Time, err error) {
+	err = s.read(ctx, "reading the clock", func(ctx context.Context, conn *pgxpool.Conn) error {
+		return conn.QueryRow(ctx, `SELECT clock_timestamp()`).Scan(&now)
+	})
+	return now, err
+}
+
 // PutSchedule implements session.Schedules.
 func (s *backend) PutSchedule(ctx context.Context, put *session.Schedule) error {
 	mark := nonceOf(ctx)

@@ -154,6 +154,9 @@ func schedulesClaim(p *place) {
 	a.schedule("later", later)
 	a.schedule("never", time.Time{})
 	first := a.claimed(time.Hour, 1, "early/1")[0]
+	if now, err := a.store.Schedules.Clock(a.Context(), "app", "user"); err != nil || now.Before(first.Now) {
+		a.Errorf("the clock is %v, %v after a claim at %v", now, err, first.Now)
+	}
 	second := b.claimed(time.Hour, 10, "due/1")[0]
 	if !second.Next.Equal(due) {
 		b.Errorf("it was due at %v, want %v", second.Next, due)

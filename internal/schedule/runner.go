@@ -1,0 +1,292 @@
+package schedule
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/parley-run/parley/internal/retry"
+	"github.com/parley-run/parley/session"
+)
+
+const (
+	// poll is how often due schedules are looked for.
+	poll = time.Second
+	// lease is when another process may start the run of a schedule, and timeout bounds
+	// the start.
+	lease   = 30 * time.Second
+	timeout = 20 * time.Second
+	// maxUserRuns bounds the runs of one user that were started here and have not
+	// ended, so that they do not delay those of others.
+	maxUserRuns = 4
+	// The mean pauses before a start is repeated.
+	firstPause = time.Second
+	lastPause  = time.Minute
+)
+
+// The outcomes of a firing.
+const (
+	Started = "started" // a run was started
+	Changed = "changed" // the state was changed
+	Passed  = "missed"  // the time has passed before a server could start a run
+	Failed  = "failed"  // the run could not be started
+)
+
+// Firing is what has come of a time at which a schedule was due. It is stored as JSON.
+type Firing struct {
+	Outcome string `json:"outcome"`
+	// Manual means that a caller has started it.
+	Manual  bool   `json:"manual,omitempty"`
+	Session string `json:"session,omitempty"`
+	Run     string `json:"run,omitempty"`
+	Error   string `json:"error,omitempty"`
+}
+
+// Start is a request to start what a schedule starts.
+type Start struct {
+	Key  session.Key
+	Spec *Spec
+	// Schedule is the id of the schedule, and Time is when it was due. Together they
+	// identify the run: a repeated request starts no other one.
+	Schedule string
+	Time     time.Time
+}
+
+// Starter starts runs.
+type Starter interface {
+	// Start starts the run of a schedule, or returns the one that was started before.
+	// wait returns when the run has ended; it is nil if there is nothing to wait for.
+	Start(ctx context.Context, s Start) (run string, wait func(context.Context), err error)
+}
+
+// Options of a Runner.
+type Options struct {
+	Store   session.Schedules
+	Starter Starter
+	// Runs bounds the runs that were started here and have not ended.
+	Runs int
+	Log  *slog.Logger
+	// Fired is called for each firing, for metrics; it may be nil.
+	Fired func(app, outcome string)
+}
+
+// Runner starts the runs of schedules that are due. A nil Runner can be closed.
+type Runner struct {
+	Options
+
+	life context.Context //nolint:containedctx // it ends with Close
+	end  context.CancelFunc
+	work sync.WaitGroup
+
+	mu    sync.Mutex
+	users map[user]int // the number of runs that have not ended
+}
+
+type user struct{ app, id string }
+
+// Run creates a Runner, which works until it is closed.
+func Run(o Options) *Runner {
+	r := &Runner{Options: o, users: map[user]int{}}
+	r.life, r.end = context.WithCancel(context.Background())
+	r.work.Go(r.run)
+	return r
+}
+
+// Close ends the starting of runs. It does not end runs.
+func (r *Runner) Close() {
+	if r == nil {
+		return
+	}
+	r.end()
+	r.work.Wait()
+}
+
+func (r *Runner) run() {
+	slots := make(chan struct{}, r.Runs)
+	freed := make(chan struct{}, 1)
+	tick := time.NewTicker(poll)
+	defer tick.Stop()
+	for {
+		more := r.claim(slots, freed)
+		if more && r.life.Err() == nil {
+			continue
+		}
+		select {
+		case <-tick.C:
+		case <-freed:
+		case <-r.life.Done():
+			return
+		}
+	}
+}
+
+// claim starts the runs of schedules that are due. It reports whether there may be more
+// that can be started now.
+func (r *Runner) claim(slots, freed chan struct{}) (more bool) {
+	free := cap(slots) - len(slots)
+	if free == 0 {
+		return false
+	}
+	ctx, cancel := context.WithTimeout(r.life, timeout)
+	defer cancel()
+	list, err := r.Store.ClaimSchedules(ctx, lease, free)
+	if err != nil {
+		if r.life.Err() == nil {
+			r.Log.Warn("could not look for schedules that are due", "err", err)
+		}
+		return false
+	}
+	started := false
+	for _, d := range list {
+		if !r.begin(d) {
+			r.retry(d, poll)
+			continue
+		}
+		started = true
+		slots <- struct{}{}
+		r.work.Go(func() {
+			r.fire(d)
+			r.finish(d)
+			<-slots
+			select {
+			case freed <- struct{}{}:
+			default: // it has one
+			}
+		})
+	}
+	return started && len(list) == free
+}
+
+// begin reports whether another run of its user may be started. Then finish must be
+// called.
+func (r *Runner) begin(d *session.DueSchedule) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	u := user{d.App, d.User}
+	if r.users[u] >= maxUserRuns {
+		return false
+	}
+	r.users[u]++
+	return true
+}
+
+func (r *Runner) finish(d *session.DueSchedule) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	u := user{d.App, d.User}
+	if r.users[u]--; r.users[u] == 0 {
+		delete(r.users, u)
+	}
+}
+
+// retry lets the schedule be claimed again.
+func (r *Runner) retry(d *session.DueSchedule, after time.Duration) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.life), timeout)
+	defer cancel()
+	if err := r.Store.RetrySchedule(ctx, d, after); err != nil {
+		r.Log.Warn("could not delay a schedule", "app", d.App, "schedule", d.ID, "err", err)
+	}
+}
+
+// fire does what a schedule is for, stores what came of it, and waits for the end of
+// the run.
+func (r *Runner) fire(d *session.DueSchedule) {
+	log := r.Log.With("app", d.App, "schedule", d.ID, "time", d.Next)
+	defer func() {
+		if p := recover(); p != nil { // no request would be there to fail
+			log.Error("the start of a schedule panicked", "panic", fmt.Sprint(p))
+		}
+	}()
+	var spec Spec
+	if err := json.Unmarshal(d.JSON, &spec); err != nil {
+		r.store(log, d, time.Time{}, Firing{Outcome: Failed, Error: "the schedule cannot be read; store it again"})
+		return
+	}
+	what := spec.decide(d.Next, d.Now)
+	if what.missed {
+		log.Info("a schedule was due while no server could start its run", "next", what.next)
+		r.store(log, d, what.next, Firing{Outcome: Passed})
+		return
+	}
+	start := Start{Key: session.Key{App: d.App, User: d.User, ID: SessionOf(d.ID, &spec, d.Next)}, Spec: &spec, Schedule: d.ID, Time: d.Next}
+	ctx, cancel := context.WithTimeout(r.life, timeout)
+	run, wait, err := r.Starter.Start(ctx, start)
+	cancel()
+	f := Firing{Outcome: Started, Session: start.Key.ID, Run: run}
+	switch {
+	case err == nil && spec.Message == nil:
+		f.Outcome = Changed
+	case err == nil:
+	case r.life.Err() != nil: // another process does it, or this one when it is back
+		r.retry(d, 0)
+		return
+	case passes(err):
+		log.Warn("the run of a schedule could not be started; trying again", "attempt", d.Attempt, "err", err)
+		r.retry(d, pause(d.Attempt))
+		return
+	default:
+		log.Warn("the run of a schedule could not be started", "err", err)
+		f.Outcome, f.Error = Failed, reason(err)
+	}
+	r.store(log, d, what.next, f)
+	if err == nil && wait != nil {
+		wait(r.life)
+	}
+}
+
+// passes reports whether a start may succeed later. It is tried as long as the time is
+// not missed.
+func passes(err error) bool {
+	var down *session.UnavailableError
+	return errors.As(err, &down) || errors.Is(err, context.DeadlineExceeded)
+}
+
+// store stores what came of a firing.
+func (r *Runner) store(log *slog.Logger, d *session.DueSchedule, next time.Time, f Firing) {
+	doc, err := json.Marshal(f)
+	if err != nil {
+		doc = []byte(`{}`)
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.life), lease-timeout)
+	defer cancel()
+	err = r.Store.Fire(ctx, d, next, &session.Firing{Time: d.Next, JSON: doc})
+	switch {
+	case errors.Is(err, session.ErrFenced): // it was changed, or another process was faster
+		log.Debug("the firing of a schedule is stored by another one")
+	case err != nil: // it is done again when the lease has expired, and starts nothing new
+		log.Warn("could not store the firing of a schedule", "err", err)
+	case r.Fired != nil:
+		r.Fired(d.App, f.Outcome)
+	}
+}
+
+// SessionOf returns the session of a firing.
+func SessionOf(schedule string, spec *Spec, at time.Time) string {
+	if spec.Session != "" {
+		return spec.Session
+	}
+	return schedule + "-" + at.UTC().Format("20060102T150405Z")
+}
+
+// pause returns the time to wait after a failed start.
+func pause(attempt int) time.Duration {
+	b := retry.Backoff{Wait: lastPause}
+	if shift := attempt - 1; shift < 6 { // 2^6 seconds are more than lastPause
+		b.Wait = firstPause << max(shift, 0)
+	}
+	return b.Next()
+}
+
+// maxReason bounds what is stored about a failure.
+const maxReason = 300
+
+// reason is what is stored of an error.
+func reason(err error) string {
+	text := err.Error()
+	return strings.ToValidUTF8(text[:min(len(text), maxReason)], "")
+}

@@ -1,0 +1,240 @@
+package schedule
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/session"
+)
+
+// starter counts what is started.
+type starter struct {
+	mu      sync.Mutex
+	started map[string]int // by session and time
+	order   []string
+	active  int
+	most    int
+	fail    func(Start) error
+	takes   time.Duration
+}
+
+func (s *starter) Start(_ context.Context, start Start) (string, func(context.Context), error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.fail != nil {
+		if err := s.fail(start); err != nil {
+			return "", nil, err
+		}
+	}
+	if s.started == nil {
+		s.started = map[string]int{}
+	}
+	id := start.Key.User + "/" + start.Schedule + "/" + start.Time.UTC().Format(time.TimeOnly)
+	s.started[id]++
+	s.order = append(s.order, id)
+	s.active++
+	s.most = max(s.most, s.active)
+	return "run of " + id, func(ctx context.Context) {
+		select {
+		case <-time.After(s.takes):
+		case <-ctx.Done():
+		}
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.active--
+	}, nil
+}
+
+func (s *starter) list() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.order)
+}
+
+func put(t *testing.T, store session.Schedules, user, id string, spec Spec) {
+	t.Helper()
+	spec.Message = event.Text(event.RoleUser, "go")
+	service := Service{Store: store}
+	if _, err := service.Create(t.Context(), "app", user, id, &spec); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func history(t *testing.T, store session.Schedules, id string) (list []string) {
+	t.Helper()
+	service := Service{Store: store}
+	fired, err := service.Firings(t.Context(), "app", "u", id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range slices.Backward(fired) {
+		list = append(list, f.Time.UTC().Format(time.TimeOnly)+" "+f.Outcome)
+	}
+	return list
+}
+
+// Two servers start each run once.
+func TestRunner(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := session.NewMemory(0).Schedules
+		s := &starter{}
+		put(t, store, "u", "minutely", Spec{Cron: "* * * * *"})
+		put(t, store, "u", "once", Spec{At: time.Now().Add(90 * time.Second)})
+		put(t, store, "u", "paused", Spec{Cron: "* * * * *", Paused: true})
+		for range 2 {
+			r := Run(Options{Store: store, Starter: s, Runs: 4, Log: slog.New(slog.DiscardHandler)})
+			defer r.Close()
+		}
+		time.Sleep(5*time.Minute + 30*time.Second)
+		want := []string{"u/minutely/00:01:00", "u/once/00:01:30", "u/minutely/00:02:00", "u/minutely/00:03:00", "u/minutely/00:04:00", "u/minutely/00:05:00"}
+		if got := s.list(); !slices.Equal(got, want) {
+			t.Errorf("started are %v, want %v", got, want)
+		}
+		if got := history(t, store, "minutely"); len(got) != 5 || got[4] != "00:05:00 started" {
+			t.Errorf("the firings are %v", got)
+		}
+		service := Service{Store: store}
+		if one, err := service.Get(t.Context(), "app", "u", "once"); err != nil || !one.Next.IsZero() {
+			t.Errorf("after its only time, the schedule is %+v, %v", one, err)
+		}
+	})
+}
+
+// While no server runs, times are missed.
+func TestMissedTimes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := session.NewMemory(0).Schedules
+		s := &starter{}
+		for _, policy := range []Missed{Skip, Once, All} {
+			put(t, store, "u", string(policy), Spec{Cron: "@hourly", Missed: policy})
+		}
+		time.Sleep(3*time.Hour + 30*time.Minute)
+		r := Run(Options{Store: store, Starter: s, Runs: 4, Log: slog.New(slog.DiscardHandler)})
+		defer r.Close()
+		time.Sleep(time.Hour)
+		for id, want := range map[string][]string{
+			"skip": {"01:00:00 missed", "04:00:00 started"},
+			"once": {"01:00:00 started", "04:00:00 started"},
+			"all":  {"01:00:00 started", "02:00:00 started", "03:00:00 started", "04:00:00 started"},
+		} {
+			if got := history(t, store, id); !slices.Equal(got, want) {
+				t.Errorf("%s: the firings are %v, want %v", id, got, want)
+			}
+		}
+	})
+}
+
+// A start that fails for a reason that passes is repeated; another failure is noted, and
+// the schedule goes on.
+func TestFailedStarts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := session.NewMemory(0).Schedules
+		down := true
+		s := &starter{fail: func(start Start) error {
+			switch {
+			case start.Schedule == "bad":
+				return errors.New("the application does not exist")
+			case down:
+				return &session.UnavailableError{Cause: errors.New("down")}
+			}
+			return nil
+		}}
+		put(t, store, "u", "good", Spec{Cron: "@hourly"})
+		put(t, store, "u", "bad", Spec{Cron: "@hourly"})
+		r := Run(Options{Store: store, Starter: s, Runs: 4, Log: slog.New(slog.DiscardHandler)})
+		defer r.Close()
+		time.Sleep(time.Hour + 3*time.Minute)
+		s.mu.Lock()
+		down = false
+		s.mu.Unlock()
+		time.Sleep(time.Hour)
+		if got := history(t, store, "good"); !slices.Equal(got, []string{"01:00:00 started", "02:00:00 started"}) {
+			t.Errorf("good: %v", got)
+		}
+		if got := history(t, store, "bad"); !slices.Equal(got, []string{"01:00:00 failed", "02:00:00 failed"}) {
+			t.Errorf("bad: %v", got)
+		}
+	})
+}
+
+// A process that ends between the start of a run and its note leaves the firing to
+// another, which is given the same time.
+func TestLostFiring(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := session.NewMemory(0).Schedules
+		put(t, store, "u", "s", Spec{At: time.Now().Add(time.Minute)})
+		time.Sleep(2 * time.Minute)
+		lost, err := store.ClaimSchedules(t.Context(), lease, 1)
+		if err != nil || len(lost) != 1 {
+			t.Fatalf("claimed are %v, %v", lost, err)
+		}
+		s := &starter{}
+		r := Run(Options{Store: store, Starter: s, Runs: 4, Log: slog.New(slog.DiscardHandler)})
+		defer r.Close()
+		time.Sleep(lease - time.Second)
+		if got := s.list(); len(got) != 0 {
+			t.Errorf("during the lease, %v are started", got)
+		}
+		time.Sleep(2 * time.Second)
+		if got := s.list(); !slices.Equal(got, []string{"u/s/00:01:00"}) {
+			t.Errorf("started are %v", got)
+		}
+	})
+}
+
+// Many schedules of the same minute are spread: no more runs than allowed are active,
+// and one user does not take all of them.
+func TestSpread(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := session.NewMemory(0).Schedules
+		s := &starter{takes: 10 * time.Second}
+		for i := range 40 {
+			put(t, store, "u", fmt.Sprintf("s%02d", i), Spec{Cron: "@hourly"})
+		}
+		put(t, store, "v", "z", Spec{Cron: "@hourly"})
+		r := Run(Options{Store: store, Starter: s, Runs: 8, Log: slog.New(slog.DiscardHandler)})
+		time.Sleep(time.Hour + 20*time.Second)
+		if got := s.list(); !slices.Contains(got, "v/z/01:00:00") {
+			t.Errorf("the other user waits for %v", got)
+		}
+		time.Sleep(30 * time.Minute)
+		s.mu.Lock()
+		if len(s.started) != 41 || s.most > maxUserRuns+1 {
+			t.Errorf("%d are started, at most %d at once", len(s.started), s.most)
+		}
+		for id, n := range s.started {
+			if n != 1 {
+				t.Errorf("%s was started %d times", id, n)
+			}
+		}
+		s.mu.Unlock()
+		r.Close()
+	})
+}
+
+// A stored schedule that cannot be read does not stop the others.
+func TestUnreadable(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := session.NewMemory(0).Schedules
+		if err := store.PutSchedule(t.Context(), &session.Schedule{App: "app", User: "u", ID: "x", JSON: json.RawMessage(`{`), Next: time.Now()}); err != nil {
+			t.Fatal(err)
+		}
+		s := &starter{fail: func(Start) error { panic("no") }}
+		put(t, store, "u", "panics", Spec{At: time.Now().Add(time.Minute)})
+		r := Run(Options{Store: store, Starter: s, Runs: 1, Log: slog.New(slog.DiscardHandler)})
+		defer r.Close()
+		time.Sleep(2 * time.Minute)
+		if got := history(t, store, "x"); !slices.Equal(got, []string{"00:00:00 failed"}) {
+			t.Errorf("the firings are %v", got)
+		}
+	})
+}
