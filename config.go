@@ -280,6 +280,9 @@ type Limits struct {
 	// DayTokens is how many tokens a user of an application may use in a day, in UTC, on
 	// all servers that share the database.
 	DayTokens int64
+	// ScheduledRuns is how many runs that schedules have started this server works on
+	// at once; 0 means 16. If it is negative, this server starts none.
+	ScheduledRuns int
 	// ModelCalls is how many calls of models a run may make; 0 means 100.
 	ModelCalls int
 	// ToolCalls is how many calls of tools one response of a model may have; 0

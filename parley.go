@@ -43,18 +43,23 @@ import (
 	publicnet "github.com/parley-run/parley/internal/public"
 	"github.com/parley-run/parley/internal/registry"
 	"github.com/parley-run/parley/internal/run"
+	"github.com/parley-run/parley/internal/schedule"
 	"github.com/parley-run/parley/internal/server"
 	"github.com/parley-run/parley/session"
 )
 
 // Server hosts the applications of one Config.
 type Server struct {
-	cfg     Config
-	engine  *run.Engine
-	store   session.Store
-	logins  *broker.Broker
-	outbox  *outbox.Outbox // nil if there is none
-	peer    *peer.Peer     // nil without Network.PeerAddr
+	cfg    Config
+	engine *run.Engine
+	store  session.Store
+	logins *broker.Broker
+	outbox *outbox.Outbox // nil if there is none
+
+	schedules *schedule.Service // nil if the store has none
+	scheduler *schedule.Runner  // nil if this server starts none
+
+	peer    *peer.Peer // nil without Network.PeerAddr
 	apps    *apps
 	ui      http.Handler  // nil without UI.Enabled
 	gate    access.Gate   // with AccessOIDC and AccessKeys
@@ -171,6 +176,7 @@ func (s *Server) open(ctx context.Context) (err error) {
 	})
 	s.evals, s.replays = s.newEvals(), s.newReplays(names)
 	s.telemetry.Watch(s.levels)
+	s.openSchedules() //nolint:contextcheck // they end with the server
 	return nil
 }
 
@@ -245,7 +251,7 @@ func (s *Server) handler(listening *net.TCPAddr) *server.Server {
 	loopback := s.cfg.local() && listening != nil && listening.IP.IsLoopback()
 	public, _ := s.cfg.Network.publicURL() // it is valid
 	return server.New(server.Options{
-		Engine: s.engine, Store: s.store, Logins: s.logins, Outbox: s.outbox, PublicURL: public, Apps: s.apps, Log: s.cfg.Log,
+		Engine: s.engine, Store: s.store, Logins: s.logins, Outbox: s.outbox, Schedules: s.schedules, PublicURL: public, Apps: s.apps, Log: s.cfg.Log,
 		Artifacts: s.artifacts, MaxArtifact: s.cfg.Artifacts.MaxBytes, SaveInputFiles: s.cfg.Artifacts.SaveInput,
 		AllowOrigins: s.cfg.Network.AllowOrigins, LoopbackOnly: loopback, AllowHosts: s.cfg.Network.AllowHosts,
 		Gate: s.gateFor(listening), Issuers: s.issuers, MainApp: s.cfg.Network.A2AApp, A2AURL: s.cfg.Network.A2AURL, Rate: s.rate,

@@ -232,6 +232,7 @@ func (s *Server) shutdown(srv *http.Server) {
 	defer slow.Stop()
 	runsEnded := make(chan struct{})
 	go func() {
+		s.scheduler.Close()
 		s.engine.Shutdown(ctx)
 		s.giveBack()
 		close(runsEnded)
@@ -255,6 +256,7 @@ func (s *Server) shutdown(srv *http.Server) {
 // lets active ones end until ctx is done, and hands the rest over to servers that
 // share the store, or cancels them if none can.
 func (s *Server) Close(ctx context.Context) {
+	s.scheduler.Close()
 	s.engine.Shutdown(ctx)
 	s.release() //nolint:contextcheck // what is left to do has its own time
 }
@@ -278,6 +280,7 @@ func (s *Server) flush() {
 }
 
 func (s *Server) giveBack() {
+	s.scheduler.Close()
 	s.outbox.Close()
 	s.peer.Close()
 	if s.recorder != nil {

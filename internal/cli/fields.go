@@ -41,6 +41,7 @@ var fields = map[string]string{ //nolint:gosec // names of flags
 	"Limits.ConcurrentRuns":        "--max_concurrent_runs",
 	"Limits.QueueDepth":            "--max_queue_depth",
 	"Limits.RunDuration":           "--max_run_duration",
+	"Limits.ScheduledRuns":         "--max_scheduled_runs",
 	"Limits.RunTokens":             "--max_run_tokens",
 	"Limits.DayTokens":             "--max_day_tokens",
 	"Limits.ModelCalls":            "--max_model_calls",

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"strings"
 	"time"
+	_ "time/tzdata" // images without it are common
 
 	"github.com/netresearch/go-cron"
 

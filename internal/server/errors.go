@@ -16,6 +16,7 @@ import (
 	"github.com/parley-run/parley/internal/eval"
 	"github.com/parley-run/parley/internal/face"
 	"github.com/parley-run/parley/internal/run"
+	"github.com/parley-run/parley/internal/schedule"
 	"github.com/parley-run/parley/internal/wire"
 	"github.com/parley-run/parley/replay"
 	"github.com/parley-run/parley/session"
@@ -123,6 +124,11 @@ func toHTTP(err error, of subject) *httpError {
 	return &httpError{status: http.StatusInternalServerError, message: "Internal Server Error", cause: err}
 }
 
+// Message returns what a client is told about an error of a session.
+func Message(err error, key session.Key) string {
+	return toHTTP(err, subject{app: key.App, session: key.ID}).message
+}
+
 // errorMap maps the errors of the packages that the server uses; the first match wins.
 var errorMap = []func(error, subject) *httpError{
 	as(func(e *httpError) *httpError { return e }),
@@ -152,6 +158,13 @@ var errorMap = []func(error, subject) *httpError{
 	}),
 	is(run.ErrUnknownEvent, http.StatusUnprocessableEntity, text(
 		"The run has no event with the id in Last-Event-ID or ?after=; leave it out to read from the beginning")),
+	own(schedule.ErrNotFound, http.StatusNotFound),
+	own(schedule.ErrExists, http.StatusConflict),
+	own(schedule.ErrTooMany, http.StatusConflict),
+	own(schedule.ErrChanged, http.StatusConflict),
+	as(func(e *schedule.SpecError) *httpError {
+		return invalid(&wire.Error{Path: []any{e.Field}, Type: "value_error", Msg: e.Message})
+	}),
 	is(tool.ErrNoArtifact, http.StatusNotFound, text(tool.ErrNoArtifact.Error())),
 	as(func(e *session.IdentifierError) *httpError {
 		return &httpError{status: http.StatusBadRequest, message: e.Error()}

@@ -65,11 +65,14 @@ func (s *Server) readPlan(w http.ResponseWriter, r *http.Request, plan *replay.P
 	return nil
 }
 
-func writeValue(w http.ResponseWriter, v any) error {
+func writeValue(w http.ResponseWriter, v any) error { return writeStatus(w, http.StatusOK, v) }
+
+// writeStatus is like writeValue with another status.
+func writeStatus(w http.ResponseWriter, status int, v any) error {
 	doc, err := json.Marshal(v)
 	if err != nil {
 		return err
 	}
-	writeJSON(w, http.StatusOK, doc)
+	writeJSON(w, status, doc)
 	return nil
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/parley-run/parley/internal/outbox"
 	"github.com/parley-run/parley/internal/peer"
 	"github.com/parley-run/parley/internal/run"
+	"github.com/parley-run/parley/internal/schedule"
 	"github.com/parley-run/parley/session"
 )
 
@@ -42,6 +43,8 @@ type Options struct {
 	Replays Replays
 	// Outbox sends notifications for faces; nil for none.
 	Outbox *outbox.Outbox
+	// Schedules is nil if the store has none.
+	Schedules *schedule.Service
 	// PublicURL is the URL of the server for users. It enables managed logins. It may be nil.
 	PublicURL *url.URL
 	// AllowOrigins are the web origins, in addition to the server's own, whose pages may call it. A * matches any text.
@@ -155,7 +158,10 @@ func (s *Server) routes() []route {
 }
 
 func (s *Server) clientRoutes() []route {
-	const sessions = "/apps/{app}/users/{user}/sessions"
+	const (
+		sessions  = "/apps/{app}/users/{user}/sessions"
+		schedules = "/apps/{app}/users/{user}/schedules"
+	)
 	return []route{
 		{"POST", "/run", s.run},
 		{"POST", "/run_sse", s.runSSE},
@@ -194,6 +200,14 @@ func (s *Server) clientRoutes() []route {
 
 		{"PATCH", "/apps/{app}/users/{user}/memory", s.addToMemory},
 		{"DELETE", "/apps/{app}/users/{user}/memory", s.clearMemory},
+
+		{"GET", schedules, s.scheduled(s.listSchedules)},
+		{"POST", schedules, s.scheduled(s.createSchedule)},
+		{"GET", schedules + "/{schedule}", s.scheduled(s.getSchedule)},
+		{"PATCH", schedules + "/{schedule}", s.scheduled(s.patchSchedule)},
+		{"DELETE", schedules + "/{schedule}", s.scheduled(s.deleteSchedule)},
+		{"POST", schedules + "/{schedule}/run", s.scheduled(s.runSchedule)},
+		{"GET", schedules + "/{schedule}/firings", s.scheduled(s.listFirings)},
 
 		{"GET", "/apps/{app}/users/{user}/credentials", s.listCredentials},
 		{"DELETE", "/apps/{app}/users/{user}/credentials", s.revokeCredentials},

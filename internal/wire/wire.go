@@ -84,7 +84,13 @@ func (r *Reader) Null() bool { return r.kind() == 'n' && r.literal("null") }
 // read the member's value or Skip it. Members that are null are passed over. Two
 // spellings of one name must not have different values: a proxy that looks at
 // one of them would be told something else than the server.
-func (r *Reader) Object(field func(name string) error) error {
+func (r *Reader) Object(field func(name string) error) error { return r.object(false, field) }
+
+// Patch is Object for a change of an object, in which null resets a member: field is
+// called for those that are null, too.
+func (r *Reader) Patch(field func(name string) error) error { return r.object(true, field) }
+
+func (r *Reader) object(nulls bool, field func(name string) error) error {
 	if err := r.begin('{', "object_type", "Input should be an object"); err != nil {
 		return err
 	}
@@ -99,7 +105,7 @@ func (r *Reader) Object(field func(name string) error) error {
 		if err != nil {
 			return err
 		}
-		if r.Null() {
+		if !nulls && r.Null() {
 			continue
 		}
 		from := r.pos

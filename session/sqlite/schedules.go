@@ -59,7 +59,9 @@ func (c *conn) schedule(app, user, id string) (*session.Schedule, error) {
 }
 
 // Clock implements session.Schedules.
-func (s *backend) Clock(context.Context, string, string) (time.Time, error) { return moment(now()), nil }
+func (s *backend) Clock(context.Context, string, string) (time.Time, error) {
+	return moment(now()), nil
+}
 
 // PutSchedule implements session.Schedules.
 func (s *backend) PutSchedule(ctx context.Context, put *session.Schedule) error {
