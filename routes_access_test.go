@@ -90,6 +90,14 @@ func routeTable(run string) map[string]routeAccess {
 		"PATCH /apps/{app}/users/{user}/memory":                                                        {"/apps/weather/users/bob/memory", `{"sessionId":"s1"}`, yours, hidden, closed},
 		"DELETE /apps/{app}/users/{user}/memory":                                                       {"/apps/weather/users/bob/memory", "", yours, hidden, closed},
 
+		"GET /apps/{app}/users/{user}/schedules":                    {"/apps/weather/users/bob/schedules", "", yours, hidden, closed},
+		"POST /apps/{app}/users/{user}/schedules":                   {"/apps/weather/users/bob/schedules", `{"id":"new","cron":"@yearly","newMessage":{"parts":[{"text":"hi"}]}}`, http.StatusCreated, hidden, closed},
+		"GET /apps/{app}/users/{user}/schedules/{schedule}":         {"/apps/weather/users/bob/schedules/none", "", hidden, hidden, closed},
+		"PATCH /apps/{app}/users/{user}/schedules/{schedule}":       {"/apps/weather/users/bob/schedules/none", `{"paused":true}`, hidden, hidden, closed},
+		"DELETE /apps/{app}/users/{user}/schedules/{schedule}":      {"/apps/weather/users/bob/schedules/none", "", hidden, hidden, closed},
+		"POST /apps/{app}/users/{user}/schedules/{schedule}/run":    {"/apps/weather/users/bob/schedules/none/run", "", hidden, hidden, closed},
+		"GET /apps/{app}/users/{user}/schedules/{schedule}/firings": {"/apps/weather/users/bob/schedules/none/firings", "", hidden, hidden, closed},
+
 		"GET /dev/apps/{app}/users/{user}/runs":     {"/dev/apps/weather/users/bob/runs", "", yours, hidden, closed},
 		"GET /dev/apps/{app}/users/{user}/sessions": {"/dev/apps/weather/users/bob/sessions", "", yours, hidden, closed},
 

@@ -13,6 +13,7 @@ import (
 	"github.com/parley-run/parley/artifact"
 	"github.com/parley-run/parley/internal/access"
 	"github.com/parley-run/parley/internal/broker"
+	"github.com/parley-run/parley/internal/schedule"
 	"github.com/parley-run/parley/internal/server"
 )
 
@@ -181,6 +182,7 @@ func TestUnknownApp(t *testing.T) {
 	t.Parallel()
 	srv := serve(t, weather(), withUI, func(o *server.Options) {
 		o.Logins, o.Artifacts = broker.New(broker.Options{Secrets: o.Store}), artifact.NewMemory()
+		o.Schedules = &schedule.Service{Store: o.Store.Schedules}
 	})
 	for _, route := range srv.Routes() {
 		method, path, _ := strings.Cut(route, " ")

@@ -217,7 +217,11 @@ func (s *Server) getSchedule(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (s *Server) listSchedules(w http.ResponseWriter, r *http.Request) error {
-	list, err := s.Schedules.List(r.Context(), r.PathValue("app"), r.PathValue("user"))
+	key := session.Key{App: r.PathValue("app"), User: r.PathValue("user")}
+	list, err := s.Schedules.List(r.Context(), key.App, key.User)
+	if err == nil && len(list) == 0 {
+		err = s.reachable(r.Context(), key)
+	}
 	if err != nil {
 		return err
 	}
