@@ -12,7 +12,7 @@ import (
 	"github.com/parley-run/parley/session"
 )
 
-// Feedback is what somebody thinks of a run: that of an author replaces the earlier
+// Feedback is an opinion on a run: that of an author replaces the earlier
 // one of the same author. It is stored as an event without content, which models do
 // not see.
 type Feedback struct {
