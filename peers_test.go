@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -63,19 +64,22 @@ func TestPiecesFromAnotherServer(t *testing.T) {
 		})
 		return srv, web.URL
 	}
-	works, _ := open()
+	works, worker := open()
 	_, elsewhere := open()
 	run, err := works.Start(t.Context(), parley.Request{App: "app", User: "user", Session: "s", Message: event.Text(event.RoleUser, "go"), Stream: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	get := func(path string) *bufio.Reader {
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, elsewhere+path, http.NoBody)
+	stream := func(method, address, body string) *bufio.Reader {
+		req, err := http.NewRequestWithContext(t.Context(), method, address, strings.NewReader(body))
 		if err != nil {
 			t.Fatal(err)
 		}
 		req.Host = "agents.example"
 		req.Header.Set("Accept", "text/event-stream")
+		if body != "" {
+			req.Header.Set("Content-Type", "application/json")
+		}
 		resp, err := http.DefaultClient.Do(req)
 		if err != nil {
 			t.Fatal(err)
@@ -83,20 +87,40 @@ func TestPiecesFromAnotherServer(t *testing.T) {
 		t.Cleanup(func() { _ = resp.Body.Close() })
 		if resp.StatusCode != http.StatusOK {
 			doc, _ := io.ReadAll(resp.Body)
-			t.Fatalf("%s: %d %s", path, resp.StatusCode, doc)
+			t.Fatalf("%s: %d %s", address, resp.StatusCode, doc)
 		}
 		return bufio.NewReader(resp.Body)
 	}
+	get := func(path string) *bufio.Reader { return stream(http.MethodGet, elsewhere+path, "") }
+	// begun returns the id in the first frame of a client of another protocol, whose run begins
+	// at the server that works.
+	begun := func(path, body, pattern string) string {
+		from := stream(http.MethodPost, worker+path, body)
+		id := regexp.MustCompile(pattern)
+		for {
+			line, err := from.ReadString('\n')
+			if err != nil {
+				t.Fatalf("%s: no id, %v", path, err)
+			}
+			if found := id.FindStringSubmatch(line); found != nil {
+				return found[1]
+			}
+		}
+	}
+	response := begun("/v1/responses", `{"model":"app","conversation":"s2","input":"go","stream":true}`, `"id":"(resp_[^"]+)"`)
+	task := begun("/a2a/app/message:stream", `{"message":{"messageId":"m","contextId":"s3","role":"ROLE_USER","parts":[{"text":"go"}]}}`, `"task":{"id":"([^"]+)"`)
 	streams := map[string]*bufio.Reader{}
 	for _, path := range []string{
 		"/apps/app/users/user/sessions/s/runs/" + run.ID() + "/events",
 		"/apps/app/agui?threadId=s&runId=" + run.ID(),
 		"/apps/app/aisdk/s/stream",
+		"/v1/responses/" + response + "?stream=true",
+		"/a2a/app/tasks/" + task + ":subscribe",
 	} {
 		streams[path] = get(path)
 	}
 	for path, stream := range streams {
-		for line := ""; !strings.Contains(line, `"Once upon "`); {
+		for line := ""; !strings.Contains(line, `upon "`); { // some protocols have it word by word
 			if line, err = stream.ReadString('\n'); err != nil {
 				t.Fatalf("%s: no piece, %v", path, err)
 			}
