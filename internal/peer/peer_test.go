@@ -2,15 +2,24 @@ package peer_test
 
 import (
 	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"io"
 	"iter"
 	"log/slog"
+	"math/big"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -29,7 +38,26 @@ import (
 	"github.com/parley-run/parley/session/sqlite"
 )
 
-func TestMain(m *testing.M) { leak.Main(m) }
+// TestMain has this process trust the certificate that servers of httptest have, as the
+// administrator of a server does with that of an authority.
+func TestMain(m *testing.M) {
+	dir, err := os.MkdirTemp("", "peer-*")
+	if err != nil {
+		panic(err)
+	}
+	front := httptest.NewTLSServer(nil)
+	front.Close()
+	file := filepath.Join(dir, "authority.pem")
+	doc := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: front.Certificate().Raw})
+	err = errors.Join(os.WriteFile(file, doc, 0o600), os.Setenv("SSL_CERT_FILE", file))
+	if err == nil {
+		_, err = x509.SystemCertPool() // it is read once
+	}
+	if err := errors.Join(err, os.RemoveAll(dir)); err != nil {
+		panic(err)
+	}
+	leak.Main(m)
+}
 
 var key = session.Key{App: "app", User: "u", ID: "s"}
 
@@ -73,6 +101,7 @@ type cluster struct {
 	path  string
 	lease time.Duration // of the next server
 	idle  bool          // it does not claim runs at first
+	tls   *tls.Config   // nil for plain HTTP
 }
 
 func newCluster(t *testing.T) *cluster {
@@ -85,7 +114,7 @@ func (c *cluster) open(name string, m model.Model, address ...string) *node {
 	t := c.t
 	t.Helper()
 	n := &node{t: t}
-	n.front = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	n.front = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if other := n.handler.Load(); other != nil {
 			(*other)(w, r)
 			return
@@ -97,6 +126,13 @@ func (c *cluster) open(name string, m model.Model, address ...string) *node {
 			http.NotFound(w, r)
 		}
 	}))
+	if c.tls == nil {
+		n.front.Start()
+	} else {
+		n.front.TLS = c.tls
+		n.front.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
+		n.front.StartTLS()
+	}
 	n.peer = peer.New(append(address, n.front.URL)[0])
 	inner, err := sqlite.Open(t.Context(), c.path, session.Options{Owner: name, Address: n.peer.Self(), Lease: c.lease, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
@@ -258,6 +294,73 @@ func TestPieces(t *testing.T) {
 	}
 	if runs, failures := b.Mirrored(); failures != 0 {
 		t.Errorf("%d runs are followed, with %d failures", runs, failures)
+	}
+}
+
+// Servers reach each other over TLS, if their addresses say so.
+func TestTLS(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS != "linux" {
+		t.Skip("which certificates are trusted is set by a variable of the environment only on Linux")
+	}
+	c, says := newCluster(t), newTalker()
+	c.tls = &tls.Config{MinVersion: tls.VersionTLS13}
+	a, b := c.open("a", says.model()), c.open("b", says.model())
+	if !strings.HasPrefix(a.peer.Self(), "https://") {
+		t.Fatalf("the address is %s", a.front.URL)
+	}
+	there := b.follow(a.start())
+	for _, word := range []string{"one ", "two"} {
+		says.words <- word
+		if got := next(t, there); got != word {
+			t.Errorf("got %q, want %q", got, word)
+		}
+	}
+	close(says.words)
+	if items, row := rest(t, there); len(items) != 1 || row.Status != session.Completed {
+		t.Errorf("at the end: %q, %s", items, row.Status)
+	}
+	if _, failures := b.Mirrored(); failures != 0 {
+		t.Errorf("%d failures", failures)
+	}
+}
+
+// A server whose certificate is not trusted is not followed: its readers get whole events.
+func TestUntrusted(t *testing.T) {
+	t.Parallel()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	about := &x509.Certificate{
+		SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+	}
+	der, err := x509.CreateCertificate(rand.Reader, about, about, key.Public(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, says := newCluster(t), newTalker()
+	c.tls = &tls.Config{MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}}
+	a, b := c.open("a", says.model()), c.open("b", says.model())
+	there := b.follow(a.start())
+	first := make(chan string, 1)
+	go func() {
+		item, err := there.Next(t.Context())
+		first <- fmt.Sprintf("%s %v", item.JSON, err)
+	}()
+	says.words <- "one "
+	testkit.Eventually(t, "the connection fails", func() bool { _, failures := b.Mirrored(); return failures > 0 })
+	says.words <- "two"
+	close(says.words)
+	if got := <-first; !strings.Contains(got, "one two") || !strings.HasSuffix(got, "<nil>") {
+		t.Errorf("got %s", got)
+	}
+	if items, row := rest(t, there); len(items) != 0 || row.Status != session.Completed {
+		t.Errorf("at the end: %q, %s", items, row.Status)
+	}
+	if n := a.opened.Load(); n != 0 {
+		t.Errorf("%d requests were sent", n)
 	}
 }
 
