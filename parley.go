@@ -176,7 +176,7 @@ func (s *Server) open(ctx context.Context) (err error) {
 	})
 	s.evals, s.replays = s.newEvals(), s.newReplays(names)
 	s.telemetry.Watch(s.levels)
-	s.openSchedules() //nolint:contextcheck // they end with the server
+	s.openSchedules()
 	return nil
 }
 

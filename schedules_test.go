@@ -77,7 +77,7 @@ func newSchedules(t *testing.T, cfg parley.Config) *schedules {
 	web := httptest.NewServer(srv.Handler())
 	t.Cleanup(func() {
 		web.Close()
-		srv.Close(context.Background()) //nolint:usetesting // the context of the test has ended
+		srv.Close(context.Background())
 	})
 	return &schedules{t, web.URL + "/apps/echo/users/ann"}
 }
@@ -169,6 +169,7 @@ func TestBadSchedules(t *testing.T) {
 		"a long id":          {`{"id":"` + strings.Repeat("x", 200) + `","cron":"@daily","newMessage":{"parts":[{"text":"x"}]}}`, "id"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			inner := *s
 			inner.T = t
 			got := inner.send("POST", "/schedules", tt.body, 422)

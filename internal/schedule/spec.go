@@ -191,7 +191,7 @@ func (s *Spec) after(t time.Time) time.Time {
 		if t.Before(first) {
 			return first.UTC()
 		}
-		return first.Add((t.Sub(first)/s.Interval + 1) * s.Interval).UTC()
+		return t.Add(s.Interval - t.Sub(first)%s.Interval).UTC()
 	}
 	zone, err := s.zone()
 	if err != nil {
@@ -239,6 +239,7 @@ func (s *Spec) decide(due, now time.Time) decision {
 			return decision{next: s.After(due)}
 		}
 		return decision{missed: true, next: s.After(now.Add(-allWithin))}
+	default: // Skip
+		return decision{missed: true, next: s.After(now.Add(-grace))}
 	}
-	return decision{missed: true, next: s.After(now.Add(-grace))}
 }
