@@ -41,12 +41,13 @@ func TestKits(t *testing.T) {
 func testConformance(t *testing.T) {
 	t.Parallel()
 	for _, k := range []struct{ name, program string }{{"0.1.16", kit}, {"0.2.0", next}} {
+		process := startKit(t, k.program)
 		for _, s := range scenarios(t, k.program) {
-			options := []string{"--import", "./glob.js", "--import", "./patient.js", k.program, "server", "--scenario", s.name}
+			args := []string{"server", "--scenario", s.name}
 			if k.program == next {
-				options = append(options, "--timeout", "600000")
+				args = append(args, "--timeout", "600000")
 				if s.version != "extension" { // an extension has no version
-					options = append(options, "--spec-version", s.version)
+					args = append(args, "--spec-version", s.version)
 				}
 			}
 			t.Run(k.name+" "+s.version+"/"+s.name, func(t *testing.T) {
@@ -55,12 +56,10 @@ func testConformance(t *testing.T) {
 				if feature := undeclared(s.name, g.declared(t, s.version)); feature != "" {
 					t.Skipf("the server does not declare %s", feature)
 				}
-				cmd := exec.CommandContext(t.Context(), nodejs.Node(t), append(options, "--url", g.url)...)
-				cmd.Dir = kits
-				out, err := cmd.CombinedOutput()
-				passed := totals.FindString(string(out))
-				if err != nil || !strings.Contains(passed, " 0 failed, 0 warnings") || strings.HasPrefix(passed, "Passed: 0/") && !skips.Match(out) {
-					t.Errorf("%v\n%s", err, out)
+				got := process.run(t, append(args, "--url", g.url)...)
+				passed := totals.FindString(got.Text)
+				if got.Code != 0 || !strings.Contains(passed, " 0 failed, 0 warnings") || strings.HasPrefix(passed, "Passed: 0/") && !skips.MatchString(got.Text) {
+					t.Errorf("exit code %d\n%s", got.Code, got.Text)
 				}
 				t.Log(passed)
 			})
