@@ -12,6 +12,7 @@ import (
 	"net/http/httptest"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,6 +20,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/internal/script/engine"
 	"github.com/parley-run/parley/internal/testkit/nodejs"
 )
@@ -33,7 +35,9 @@ var differs = map[string]string{
 }
 
 // The packages that authors of agents use behave as in Node.js: each file in
-// testdata/table has a tool that uses one, and gives the same in both.
+// testdata/table has a tool that uses one, and gives the same in both. In QuickJS each
+// is an application. In a process of Node.js they are one, all.js: it is the same
+// Node.js, and what differs is how it finds packages.
 func TestTable(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -50,7 +54,9 @@ func TestTable(t *testing.T) {
 	}
 	var names []string
 	for _, file := range files {
-		names = append(names, strings.TrimSuffix(filepath.Base(file), ".js"))
+		if name := strings.TrimSuffix(filepath.Base(file), ".js"); name != all {
+			names = append(names, name)
+		}
 	}
 	server := httptest.NewServer(http.HandlerFunc(echo))
 	t.Cleanup(server.Close)
@@ -61,15 +67,39 @@ func TestTable(t *testing.T) {
 		engine  string
 		differs map[string]string
 		least   int // per cent
-	}{{"quickjs", differs, 88}, {"node", nil, 97}} {
+		use     func(t *testing.T) func(t *testing.T, name string) (string, error)
+	}{
+		{"quickjs", differs, 88, func(*testing.T) func(*testing.T, string) (string, error) {
+			return func(t *testing.T, name string) (string, error) {
+				t.Helper()
+				root, err := loadPackage(t, filepath.Join(dir, name+".js"), name, "quickjs", env)
+				if err != nil {
+					return "", err
+				}
+				return result(t, root, "use"), nil
+			}
+		}},
+		{"node", nil, 97, func(t *testing.T) func(*testing.T, string) (string, error) {
+			t.Helper()
+			root, err := loadPackage(t, filepath.Join(dir, all+".js"), all, "node", env)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return func(t *testing.T, name string) (string, error) {
+				t.Helper()
+				return result(t, root, notWord.ReplaceAllString(name, "_")), nil
+			}
+		}},
+	} {
 		t.Run(on.engine, func(t *testing.T) {
 			t.Parallel()
+			use := on.use(t)
 			var equal atomic.Int64
 			t.Run("packages", func(t *testing.T) {
 				for _, name := range names {
 					t.Run(name, func(t *testing.T) {
 						t.Parallel()
-						got, err := useTool(t, filepath.Join(dir, name+".js"), name, on.engine, env)
+						got, err := use(t, name)
 						same := err == nil && got == want[name]
 						if same {
 							equal.Add(1)
@@ -92,20 +122,23 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// useTool loads an application, and returns what its tool gives.
-func useTool(t *testing.T, file, name, engineName string, env []string) (string, error) {
+// all is the application with all packages.
+const all = "all"
+
+// notWord is what the names of tools do not have.
+var notWord = regexp.MustCompile(`\W`)
+
+// loadPackage returns the agent of an application that ends with the test.
+func loadPackage(t *testing.T, file, name, engineName string, env []string) (*agent.Agent, error) {
 	t.Helper()
 	limits := engine.Limits{Memory: 2 << 30, Turn: time.Hour, Call: time.Hour, Load: time.Hour} // some load megabytes of code
 	apps, err := Load(t.Context(), Options{Dir: file, Engine: engineName, Models: caller, Environ: env, Limits: &limits, Scratch: 1 << 20, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	defer apps.Close()
+	t.Cleanup(apps.Close)
 	root, _, err := apps.Agent(name)
-	if err != nil {
-		return "", err
-	}
-	return result(t, root, "use"), nil
+	return root, err
 }
 
 // inNode returns what the tools give in Node.js.

@@ -26,9 +26,16 @@ async function outcome(run) {
   }
 }
 
-export const agent = (run) =>
-  new LlmAgent({
-    name: "root",
-    model: "m",
-    tools: [new FunctionTool({ name: "use", description: "Uses the package.", execute: () => outcome(run) })],
-  });
+const runs = new WeakMap();
+
+export const agent = (run) => {
+  const one = new LlmAgent({ name: "root", model: "m", tools: [tool("use", run)] });
+  runs.set(one, run);
+  return one;
+};
+
+/** One agent with the tools of many, by their names. */
+export const together = (agents) =>
+  new LlmAgent({ name: "root", model: "m", tools: Object.entries(agents).map(([name, one]) => tool(name, runs.get(one))) });
+
+const tool = (name, run) => new FunctionTool({ name, description: "Uses the package.", execute: () => outcome(run) });
