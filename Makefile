@@ -50,13 +50,26 @@ SOME_TESTS := TestCallsInterleave|TestCancelReachesTheCode|TestEngines|TestWatch
 SOME_TESTS := $(SOME_TESTS)|TestConversation|TestEndOfInput|TestInterrupt(edWhile|Between|Within|Ends)|TestDeployInterrupted|TestOIDC|TestManagedLogin|TestStream|TestServe
 SOME_TESTS := $(SOME_TESTS)|TestStore/(Log|Begin|Claim)|TestWriter|TestExecuteIsFresh|TestExecuteWritesFiles|TestCancel|TestListen|TestSoon|TestTasks
 
+# Packages that wait for long or take long. They start first: the others fill the gaps.
+LONG := ./internal/webui/e2e ./conformance/logins ./internal/script ./internal/script/differential ./clients ./bench
+
+# The tests with and without the race detector run side by side, so that packages which
+# wait for other processes, or for time, leave the processors to others.
 .PHONY: test
 test: export CGO_ENABLED := 0
 test: ## Run all tests
 	go vet ./...
-	go test -vet=off -timeout 60m ./internal/webui/e2e $$(go list ./... | grep -v -x -F "$$(go list $(RACED))")
+	@$(MAKE) --no-print-directory -j 2 test/plain test/raced
+
+.PHONY: test/plain
+test/plain: export CGO_ENABLED := 0
+test/plain:
+	go test -vet=off -timeout 60m $(LONG) $$(go list ./... | grep -v -x -F "$$(go list $(RACED))")
 	go test -vet=off -timeout 60m -run '^TestLargeArtifact$$' ./conformance
-	$(RACED_TEST) -skip '^TestLargeArtifact$$' $(RACED)
+
+.PHONY: test/raced
+test/raced:
+	$(RACED_TEST) -skip '^TestLargeArtifact$$' ./session/postgres ./chaos ./conformance $(RACED)
 	$(RACED_TEST) -run '$(SOME_TESTS)' $(SOME_RACED)
 	$(RACED_TEST) -run '/memory' ./conformance/logins
 	$(RACED_TEST) -run 'TestStore/(Create|State|Delete)|TestShared|Test[^S]' ./session/agentengine
