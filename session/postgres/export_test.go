@@ -97,6 +97,13 @@ type Many = many
 // SetWait is for tests on a machine that is busy.
 func (m *many) SetWait(d time.Duration) { m.wait = d }
 
+// AlwaysTogether is that of all databases.
+func (m *many) AlwaysTogether() {
+	for _, s := range m.members {
+		s.AlwaysTogether()
+	}
+}
+
 // Leave begins to move the user of a key to another database, and does not complete
 // it, as if the process had been killed.
 func (m *many) Leave(ctx context.Context, key session.Key) error {

@@ -14,6 +14,17 @@ import (
 // openMany opens a list of databases until the end of the test.
 func openMany(tb testing.TB, list string, o session.Options) session.Store {
 	tb.Helper()
+	return storeOf(newMany(tb, list, o))
+}
+
+func storeOf(m *postgres.Many) session.Store {
+	s := session.NewStore(m)
+	s.Keys = m
+	return s
+}
+
+func newMany(tb testing.TB, list string, o session.Options) *postgres.Many {
+	tb.Helper()
 	if o.Owner == "" {
 		o.Owner = fmt.Sprint("owner-", owners.Add(1))
 	}
@@ -27,9 +38,7 @@ func openMany(tb testing.TB, list string, o session.Options) session.Store {
 			tb.Errorf("Close: %v", err)
 		}
 	})
-	s := session.NewStore(m)
-	s.Keys = m
-	return s
+	return m
 }
 
 // two is a list of two schemas, which are like two databases.
@@ -38,13 +47,17 @@ func two(t *testing.T, database string) string {
 	return empty(t, database) + "," + empty(t, database)
 }
 
-// A store in two databases passes the same tests as one in one.
+// A store in two databases passes the same tests as one in one. TestStore has those of a
+// single process with the statements for one change; here they are with those that make
+// changes of several sessions.
 func TestMany(t *testing.T) {
 	t.Parallel()
 	database := pgtest.Quick(t).Database(t)
 	storetest.Run(t, func(t *testing.T, lease time.Duration) session.Store {
 		t.Helper()
-		return openMany(t, two(t, database), session.Options{Lease: lease})
+		m := newMany(t, two(t, database), session.Options{Lease: lease})
+		m.AlwaysTogether()
+		return storeOf(m)
 	})
 	shared := func(t *testing.T) func(session.Options) session.Store {
 		t.Helper()

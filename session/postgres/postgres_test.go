@@ -52,18 +52,6 @@ func TestStore(t *testing.T) {
 	})
 }
 
-// The same with the statements that make changes of several sessions.
-func TestStoreTogether(t *testing.T) {
-	t.Parallel()
-	database := pgtest.Quick(t).Database(t)
-	storetest.Run(t, func(t *testing.T, lease time.Duration) session.Store {
-		t.Helper()
-		s := open(t, empty(t, database), session.Options{Lease: lease})
-		s.AlwaysTogether()
-		return session.NewStore(s)
-	})
-}
-
 // Several processes share a database. One makes the changes of several sessions
 // together, the others do not.
 func TestSharedTogether(t *testing.T) {
