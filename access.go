@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"net"
 	"os"
 	"strings"
@@ -26,8 +27,20 @@ func (l *Limits) bounds() bounded.Limits {
 	return bounded.Limits{ModelResponse: l.ModelResponseBytes, ToolResult: l.ToolResultBytes, ToolCalls: l.ToolCalls}
 }
 
+// nanos returns billionths. A limit stays one, however small it is.
+func nanos(usd float64) int64 {
+	n := int64(math.Round(usd * 1e9))
+	if usd > 0 {
+		n = max(n, 1)
+	}
+	return n
+}
+
 func (l *Limits) engine() run.Limits {
-	return run.Limits{Runs: l.ConcurrentRuns, Queue: l.QueueDepth, Duration: l.RunDuration, Tokens: l.RunTokens, DayTokens: l.DayTokens}
+	return run.Limits{
+		Runs: l.ConcurrentRuns, Queue: l.QueueDepth, Duration: l.RunDuration, Tokens: l.RunTokens, DayTokens: l.DayTokens,
+		Cost: nanos(l.RunCost), DayCost: nanos(l.DayCost), WarnDayCost: nanos(l.WarnDayCost),
+	}
 }
 
 // openGate makes what tells callers apart.

@@ -30,6 +30,9 @@ type Config struct {
 	Logins    LoginConfig
 	Access    AccessConfig
 	Limits    Limits
+	// PriceFile has prices of models, in place of the built-in ones or beside them;
+	// docs/cost.md describes it. It may be empty.
+	PriceFile string
 	Network   NetworkConfig
 	UI        UIConfig
 	Telemetry TelemetryConfig
@@ -283,6 +286,12 @@ type Limits struct {
 	// ScheduledRuns is how many runs that schedules have started this server works on
 	// at once; 0 means 16. If it is negative, this server starts none.
 	ScheduledRuns int
+	// RunCost and DayCost are like RunTokens and DayTokens, in US dollars. Models
+	// without a price cost nothing; the log names them.
+	RunCost, DayCost float64
+	// WarnDayCost is the cost of a user of an application in a day, in US dollars,
+	// above which the log has a warning.
+	WarnDayCost float64
 	// ModelCalls is how many calls of models a run may make; 0 means 100.
 	ModelCalls int
 	// ToolCalls is how many calls of tools one response of a model may have; 0

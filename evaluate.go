@@ -285,7 +285,7 @@ func (s *Server) scratchEngine(edges func(run.Beginning) run.Edges) (*run.Engine
 	return run.NewEngine(run.Options{
 		Store: store, Agent: s.apps.Agent, Models: cfg.named(), Log: cfg.Log, MaxModelCalls: cfg.Limits.ModelCalls, Now: cfg.Now,
 		Logins: logins{broker}, CredentialCall: string(cfg.Logins.Call), Artifacts: artifact.NewMemory(),
-		Limits: cfg.Limits.engine(), Bounds: cfg.Limits.bounds(), Observer: unstored{s.telemetry}, Edges: edges,
+		Limits: cfg.Limits.engine(), Prices: s.prices, Bounds: cfg.Limits.bounds(), Observer: unstored{s.telemetry}, Edges: edges,
 	}), store, nil
 }
 

@@ -40,6 +40,7 @@ import (
 	"github.com/parley-run/parley/internal/outbox"
 	"github.com/parley-run/parley/internal/peer"
 	"github.com/parley-run/parley/internal/playback"
+	"github.com/parley-run/parley/internal/price"
 	publicnet "github.com/parley-run/parley/internal/public"
 	"github.com/parley-run/parley/internal/registry"
 	"github.com/parley-run/parley/internal/run"
@@ -52,6 +53,7 @@ import (
 type Server struct {
 	cfg    Config
 	engine *run.Engine
+	prices *price.Table
 	store  session.Store
 	logins *broker.Broker
 	outbox *outbox.Outbox // nil if there is none
@@ -167,11 +169,14 @@ func (s *Server) open(ctx context.Context) (err error) {
 	if s.peer != nil && lease != 0 {
 		peers = s.peer
 	}
+	if s.prices, err = price.Load(cfg.PriceFile); err != nil {
+		return inField("PriceFile", err)
+	}
 	s.recorder = s.newRecorder() //nolint:contextcheck // it ends with the server
 	s.engine = run.NewEngine(run.Options{
 		Passive: cfg.Sessions.Passive, Edges: s.edges(), Store: s.store, Peers: peers, Agent: s.apps.Agent, Models: names, Log: cfg.Log, MaxModelCalls: cfg.Limits.ModelCalls,
 		Lease: lease, TTL: cfg.Sessions.TTL, WaitTTL: cfg.waitTTL(), Now: cfg.Now,
-		Logins: logins{s.logins}, CredentialCall: string(cfg.Logins.Call), Artifacts: s.artifacts, Limits: cfg.Limits.engine(),
+		Logins: logins{s.logins}, CredentialCall: string(cfg.Logins.Call), Artifacts: s.artifacts, Limits: cfg.Limits.engine(), Prices: s.prices,
 		Bounds: cfg.Limits.bounds(), Observer: s.telemetry,
 	})
 	s.evals, s.replays = s.newEvals(), s.newReplays(names)
@@ -255,7 +260,7 @@ func (s *Server) handler(listening *net.TCPAddr) *server.Server {
 		Artifacts: s.artifacts, MaxArtifact: s.cfg.Artifacts.MaxBytes, SaveInputFiles: s.cfg.Artifacts.SaveInput,
 		AllowOrigins: s.cfg.Network.AllowOrigins, LoopbackOnly: loopback, AllowHosts: s.cfg.Network.AllowHosts,
 		Gate: s.gateFor(listening), Issuers: s.issuers, MainApp: s.cfg.Network.A2AApp, A2AURL: s.cfg.Network.A2AURL, Rate: s.rate,
-		MaxBody: s.cfg.Limits.BodyBytes, Version: Version(),
+		MaxBody: s.cfg.Limits.BodyBytes, Version: Version(), Prices: s.prices, Limits: s.cfg.Limits.engine(),
 		Concurrency: s.cfg.Sessions.OnBusy, OnDisconnect: string(s.cfg.Sessions.OnDisconnect),
 		UI: s.ui, SignIn: s.signIn, Observer: s.telemetry, Traces: s.telemetry.Traces(), Metrics: s.telemetry.Metrics(), Evals: s.evals, Replays: s.replays,
 		Peer: s.peer, Faces: s.cfg.Network.faces(), Platforms: s.cfg.Network.platforms(),

@@ -53,7 +53,7 @@ func (s *Server) newReplays(names func(string) (model.Model, error)) *playback.S
 			return run.NewEngine(run.Options{
 				Passive: true, Store: store, Agent: s.apps.Agent, Models: names, Log: cfg.Log, MaxModelCalls: cfg.Limits.ModelCalls, Now: cfg.Now,
 				Logins: other, CredentialCall: string(cfg.Logins.Call), Artifacts: s.artifacts,
-				Limits: cfg.Limits.engine(), Bounds: cfg.Limits.bounds(), Observer: unstored{s.telemetry}, Edges: edges,
+				Limits: cfg.Limits.engine(), Prices: s.prices, Bounds: cfg.Limits.bounds(), Observer: unstored{s.telemetry}, Edges: edges,
 			})
 		},
 	}

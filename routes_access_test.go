@@ -52,6 +52,7 @@ func routeTable(run string) map[string]routeAccess {
 		"POST /oauth/start":        {"/oauth/start", "", hidden, hidden, hidden},
 		"GET /apps/{app}/app-info": {"/apps/weather/app-info", "", denied, denied, closed},
 		"GET /usage":               {"/usage?userId=bob", "", yours, hidden, closed},
+		"GET /prices":              {"/prices", "", yours, yours, closed},
 		"GET /metrics":             {"/metrics", "", denied, denied, closed},
 
 		"POST /run":     {"/run", bobRuns, yours, hidden, closed},

@@ -136,6 +136,9 @@ func (c *AccessConfig) validate() error {
 	return nil
 }
 
+// maxCost is the largest limit of costs, in US dollars.
+const maxCost = 1e9
+
 func (l *Limits) validate() error {
 	for _, limit := range []struct {
 		field string
@@ -155,6 +158,14 @@ func (l *Limits) validate() error {
 	} {
 		if limit.value < 0 {
 			return wrong("Limits."+limit.field, "must not be negative")
+		}
+	}
+	for _, limit := range []struct {
+		field string
+		value float64
+	}{{"RunCost", l.RunCost}, {"DayCost", l.DayCost}, {"WarnDayCost", l.WarnDayCost}} {
+		if !(limit.value >= 0 && limit.value <= maxCost) { // also not a number
+			return wrong("Limits."+limit.field, "must be a number of US dollars from 0 to %d", int(maxCost))
 		}
 	}
 	return nil

@@ -19,7 +19,7 @@ const maxModelCalls = "MAX_MODEL_CALLS"
 
 // limits are the codes of the events with which limits end runs. A run that is
 // taken over after one ends there as well.
-var limits = []string{maxModelCalls, "MAX_RUN_TOKENS", "MAX_DAY_TOKENS"}
+var limits = []string{maxModelCalls, "MAX_RUN_TOKENS", "MAX_DAY_TOKENS", "MAX_RUN_COST", "MAX_DAY_COST"}
 
 func isLimit(code string) bool { return slices.Contains(limits, code) }
 
@@ -236,7 +236,7 @@ func (d *drain) generate(req *model.Request, step *observedStep) (whole *model.R
 		return nil, nil, err
 	case answer != nil:
 		if d.said != nil {
-			ctx.inv.unseen(d.said.Usage)
+			ctx.inv.unseen(d.said.ModelVersion, d.said.Usage)
 		}
 		return answer, nil, nil
 	case d.failure != nil:

@@ -93,7 +93,7 @@ func (t agentTool) Call(tc *tool.Context, args json.RawMessage) (any, error) {
 	}
 	err := inv.start(tc, t.agent, func(ev *event.Event) error {
 		if !ev.Partial {
-			inv.unseen(ev.Usage)
+			inv.unseen(ev.ModelVersion, ev.Usage)
 		}
 		if err := inv.seal(tc, &ev.Actions); err != nil {
 			return err

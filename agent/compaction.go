@@ -393,7 +393,7 @@ func (c *Compaction) fill(ev *event.Event, ctx *Context, before, part *compacted
 		if err != nil {
 			return err
 		}
-		ev.Usage = resp.Usage
+		ev.Usage, ev.ModelVersion = resp.Usage, resp.ModelVersion
 		// To the model it is something that it is told.
 		summary, note.Anchored = "What was said before, in short: "+resp.Content.Text(), c.Anchored
 	case before != nil && before.anchored:

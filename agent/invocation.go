@@ -128,9 +128,9 @@ func (inv *invocation) begins() int {
 	return first
 }
 
-func (inv *invocation) unseen(u *event.Usage) {
+func (inv *invocation) unseen(version string, u *event.Usage) {
 	if u != nil && inv.Unseen != nil {
-		inv.Unseen(u)
+		inv.Unseen(version, u)
 	}
 }
 

@@ -45,7 +45,7 @@ func (a *Agent) routed(ctx *Context, emit Emit, route Route) error {
 		}
 		if failed != nil {
 			if r, ok := errors.AsType[*refusal](failed.Err); ok {
-				ctx.inv.unseen(r.event.Usage)
+				ctx.inv.unseen(r.event.ModelVersion, r.event.Usage)
 			}
 		}
 		spoke := &atomic.Bool{}

@@ -101,6 +101,7 @@ func TestRoutes(t *testing.T) {
 		"GET /oauth/callback",
 		"GET /oauth/start",
 		"GET /openapi.json",
+		"GET /prices",
 		"GET /readyz",
 		"GET /usage",
 		"GET /version",

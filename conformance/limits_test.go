@@ -107,7 +107,7 @@ func eater(t *testing.T) map[string]*agent.Agent {
 			return func(yield func(*model.Response, error) bool) {
 				yield(&model.Response{
 					Content: &event.Content{Role: event.RoleModel, Parts: []*event.Part{{FunctionCall: &event.FunctionCall{Name: "tick"}}}},
-					Usage:   &event.Usage{Prompt: 7, Candidates: 3, Total: 10},
+					Usage:   &event.Usage{Prompt: 7, Candidates: 3, Total: 10}, ModelVersion: "dear",
 				}, nil)
 			}
 		})})
@@ -127,6 +127,7 @@ func TestLimitsOfARun(t *testing.T) {
 		calls int // of the model
 	}{
 		"MAX_RUN_TOKENS":   {parley.Config{Limits: parley.Limits{RunTokens: 25}}, "go", 3},
+		"MAX_RUN_COST":     {parley.Config{Limits: parley.Limits{RunCost: 0.00008}, PriceFile: priceFile(t)}, "go", 3},
 		"MAX_MODEL_CALLS":  {parley.Config{Limits: parley.Limits{ModelCalls: 2}}, "go", 2},
 		"MAX_RUN_DURATION": {parley.Config{Limits: parley.Limits{RunDuration: 2 * time.Second}}, "hang", 1},
 	} {

@@ -352,7 +352,7 @@ func (m *Memory) End(_ context.Context, key Key, epoch int64, end End) (queued b
 	if end.Discard {
 		l.forget(r)
 	} else {
-		r.Failure, r.Usage, r.Last = end.Failure, end.Usage, int64(len(rec.entries))
+		r.Failure, r.Usage, r.Models, r.Last = end.Failure, end.Usage, end.Models, int64(len(rec.entries))
 		r.Resumes = end.Resumes
 		l.end(r, end.Status, now)
 		m.tell(rec, r)
@@ -360,7 +360,7 @@ func (m *Memory) End(_ context.Context, key Key, epoch int64, end End) (queued b
 			m.setWaits(rec, true)
 		}
 		m.settle(rec, end.Settled)
-		m.used.Add(key, &end.Usage, now)
+		m.used.Add(key, &end, now)
 	}
 	m.use(rec)
 	m.setBusy(rec, len(l.queue) > 0)

@@ -118,6 +118,9 @@ type Run struct {
 	ResumedBy string
 	Failure   *Failure
 	Usage     event.Usage
+	// Models has the usage by model; nil for runs that were stored before it was
+	// known.
+	Models []ModelUsage
 	// Worker is the Options.Address of the process that works on the run; empty if
 	// there is none, or if it has no address. It is not for clients.
 	Worker string
@@ -173,6 +176,7 @@ type End struct {
 	Status  Status
 	Failure *Failure
 	Usage   event.Usage
+	Models  []ModelUsage // the same by model, ordered by name
 	Resumes string
 	Entries []*Entry // appended last
 	// Settled is what changes about the waits of other runs of the session.

@@ -17,6 +17,9 @@ type Usage struct {
 	UsageKey
 	Runs   int64 // ended runs
 	Tokens event.Usage
+	// Models has the tokens by model, ordered by name, but for those that were used
+	// before models were stored.
+	Models []ModelUsage
 }
 
 // UsageKey is what usage is grouped by.
@@ -83,7 +86,7 @@ type Tally struct {
 const tallyDays = 400
 
 // Add counts a run that has ended.
-func (t *Tally) Add(key Key, tokens *event.Usage, now time.Time) {
+func (t *Tally) Add(key Key, end *End, now time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.days == nil {
@@ -105,7 +108,15 @@ func (t *Tally) Add(key Key, tokens *event.Usage, now time.Time) {
 		t.days[k] = u
 	}
 	u.Runs++
-	u.Tokens.Add(tokens)
+	u.Tokens.Add(&end.Usage)
+	u.Models = AddModels(u.Models, end.Models...)
+}
+
+// clone returns a copy that does not change with u.
+func (u *Usage) clone() Usage {
+	other := *u
+	other.Models = slices.Clone(u.Models)
+	return other
 }
 
 // Usage implements Ledger.
@@ -119,7 +130,7 @@ func (t *Tally) Usage(_ context.Context, query UsageQuery, page Page) ([]Usage, 
 	if query.App != "" && query.User != "" && query.From == query.To { // the query of limits
 		k := UsageKey{Day: query.From, App: query.App, User: query.User}
 		if u := t.days[k]; u != nil && k.compare(after) > 0 {
-			return []Usage{*u}, "", nil
+			return []Usage{u.clone()}, "", nil
 		}
 		return []Usage{}, "", nil
 	}
@@ -127,7 +138,7 @@ func (t *Tally) Usage(_ context.Context, query UsageQuery, page Page) ([]Usage, 
 	for k, u := range t.days {
 		if k.Day >= query.From && k.Day <= query.To && (query.App == "" || query.App == k.App) &&
 			(query.User == "" || query.User == k.User) && k.compare(after) > 0 {
-			list = append(list, *u)
+			list = append(list, u.clone())
 		}
 	}
 	slices.SortFunc(list, func(a, b Usage) int { return a.compare(b.UsageKey) })

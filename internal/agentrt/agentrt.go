@@ -70,8 +70,8 @@ type Invocation struct {
 	Budget func() *Failure
 	// Unseen receives the usage of model calls whose responses are not emitted:
 	// those of agents that are used as tools, and refusals that a plugin
-	// replaced. It may be nil.
-	Unseen func(*event.Usage)
+	// replaced. version is the ModelVersion of the response. It may be nil.
+	Unseen func(version string, usage *event.Usage)
 	// Resume says where to continue; nil for a new message.
 	Resume *Resume
 	// Takeover means that another process began the run and died. Log holds the

@@ -71,6 +71,7 @@ func (a *accessFlags) configure(env *Env, cfg *parley.Config) {
 // limitFlags are the flags that bound the resources of one caller and of one run.
 type limitFlags struct {
 	limits parley.Limits
+	prices string
 }
 
 func (l *limitFlags) define(flags *pflag.FlagSet) {
@@ -86,6 +87,15 @@ func (l *limitFlags) define(flags *pflag.FlagSet) {
 	flags.IntVar(&l.limits.ScheduledRuns, "max_scheduled_runs", 16, "maximum `number` of runs of schedules at once on this server; -1 means that it starts none")
 	flags.Int64Var(&l.limits.RunTokens, "max_run_tokens", 0, "maximum `tokens` of a run")
 	flags.Int64Var(&l.limits.DayTokens, "max_day_tokens", 0, "maximum `tokens` of a user of an application per day,\nin UTC")
+	flags.Float64Var(&l.limits.RunCost, "max_run_cost", 0, "maximum cost of a run in US `dollars`")
+	flags.Float64Var(&l.limits.DayCost, "max_day_cost", 0, "maximum cost of a user of an application per day, in\nUS `dollars`")
+	flags.Float64Var(&l.limits.WarnDayCost, "warn_day_cost", 0, "cost of a user of an application per day of which the\nlog warns, in US `dollars`")
+	flags.StringVar(&l.prices, "price_file", "", "`file` with prices of models, in place of built-in ones")
 }
 
-func (l *limitFlags) configure(cfg *parley.Config) { cfg.Limits = l.limits }
+func (l *limitFlags) configure(env *Env, cfg *parley.Config) {
+	cfg.Limits = l.limits
+	if l.prices != "" {
+		cfg.PriceFile = env.path(l.prices)
+	}
+}

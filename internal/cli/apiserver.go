@@ -87,7 +87,7 @@ environment. It can import what is in that directory, and packages.`,
 			logins.configure(env, &cfg)
 			ui.configure(env, &cfg)
 			callers.configure(env, &cfg)
-			limits.configure(&cfg)
+			limits.configure(env, &cfg)
 			signalled, stop := signal.NotifyContext(context.WithoutCancel(cmd.Context()), os.Interrupt, syscall.SIGTERM)
 			defer stop()
 			ctx, cancel := context.WithCancel(cmd.Context())

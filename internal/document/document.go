@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/price"
 	"github.com/parley-run/parley/internal/wire"
 	"github.com/parley-run/parley/session"
 	"github.com/parley-run/parley/tool"
@@ -125,6 +126,13 @@ func Run(dst []byte, r *session.Run) []byte {
 	if r.Usage.Total != 0 {
 		if usage, err := r.Usage.MarshalJSON(); err == nil {
 			dst = append(append(dst, `,"usageMetadata":`...), usage...)
+		}
+		cost := r.Cost()
+		if cost.Unpriced < r.Usage.Total {
+			dst = append(append(dst, `,"costUsd":`...), price.USD(cost.Nanos)...)
+		}
+		if cost.Unpriced > 0 {
+			dst = strconv.AppendInt(append(dst, `,"unpricedTokens":`...), cost.Unpriced, 10)
 		}
 	}
 	dst = wire.Number(append(dst, `,"createTime":`...), event.Seconds(r.Created))

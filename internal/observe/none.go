@@ -44,6 +44,7 @@ func (none) Begin(ctx context.Context, _ *agentrt.Step) context.Context { return
 func (none) Done(*agentrt.Step)                                         {}
 func (none) Close(*agentrt.Step)                                        {}
 func (none) Mark(context.Context, session.Key) string                   { return "" }
+func (none) CostWarning(string)                                         {}
 func (none) Ended(*session.Run, bool)                                   {}
 func (none) Appended(time.Duration, error)                              {}
 func (none) Login(string)                                               {}

@@ -138,6 +138,9 @@ func (t *turn) end(err error) {
 	t.ended = true
 	row, lost, finished := t.row, t.lost, t.trace.finish // the row changes no more
 	t.mu.Unlock()
+	if !lost {
+		t.warnOfCost(row.Models)
+	}
 	if o := t.engine.cfg.Observer; o != nil {
 		o.Ended(row, lost)
 	}
@@ -182,7 +185,8 @@ func (t *turn) close(err error) (next bool) {
 	if r.doubt.Load() && err == nil {
 		err = errDoubt // the agent has ignored its context
 	}
-	end := session.End{Usage: t.ledger.usage(), Resumes: t.row.Resumes}
+	end := session.End{Resumes: t.row.Resumes}
+	end.Usage, end.Models = t.ledger.usage()
 	end.Status, end.Failure = t.verdict(err)
 	end.Settled = t.settled(end.Status, undo)
 	pending := r.pending
@@ -251,7 +255,8 @@ func (t *turn) close(err error) (next bool) {
 		}
 	}
 	t.mu.Lock()
-	t.row.Status, t.row.Failure, t.row.Usage, t.row.Ended = end.Status, end.Failure, end.Usage, t.engine.cfg.Now()
+	t.row.Status, t.row.Failure, t.row.Ended = end.Status, end.Failure, t.engine.cfg.Now()
+	t.row.Usage, t.row.Models = end.Usage, end.Models
 	t.mu.Unlock()
 	return next
 }

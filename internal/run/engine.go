@@ -9,6 +9,7 @@ import (
 	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/artifact"
 	"github.com/parley-run/parley/internal/bounded"
+	"github.com/parley-run/parley/internal/price"
 	"github.com/parley-run/parley/model"
 	"github.com/parley-run/parley/session"
 )
@@ -27,6 +28,8 @@ type Options struct {
 	Log    *slog.Logger
 	// MaxModelCalls per run; 0 for DefaultMaxModelCalls.
 	MaxModelCalls int
+	// Prices are those of models; nil if none are known.
+	Prices *price.Table
 	// Limits apply to callers and runs.
 	Limits Limits
 	// Bounds apply to what models and tools send.
@@ -83,7 +86,7 @@ func NewEngine(o Options) *Engine {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	e := &Engine{cfg: o, turns: newRegistry(o.Limits.DayTokens > 0), workers: newWorkers()}
+	e := &Engine{cfg: o, turns: newRegistry(o.Limits.ofDay()), workers: newWorkers()}
 	e.upkeep = newUpkeep(e)
 	e.upkeep.start()
 	return e

@@ -25,10 +25,11 @@ type journal struct {
 var _ agentrt.Journal = (*journal)(nil)
 
 // The names of the notes with the run's temp: state, and with the usage of agents
-// that are tools. The names of agents' notes contain a slash.
+// that are tools, also by model. The names of agents' notes contain a slash.
 const (
-	tempNote  = "temp"
-	usageNote = "usage"
+	tempNote   = "temp"
+	usageNote  = "usage"
+	modelsNote = "models"
 )
 
 // begin sets the notes of earlier workers on the run.
@@ -106,11 +107,14 @@ func (j *journal) temp(l *log, delta session.State) {
 }
 
 // usage notes usage that the log does not contain.
-func (j *journal) usage(u event.Usage) {
+func (j *journal) usage(u event.Usage, models []session.ModelUsage) {
 	if !j.enabled {
 		return
 	}
 	if doc, err := u.MarshalJSON(); err == nil {
 		j.Put(usageNote, doc)
+	}
+	if doc, err := session.EncodeModels(models); err == nil {
+		j.Put(modelsNote, doc)
 	}
 }

@@ -3,23 +3,79 @@ package run
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/agentrt"
+	"github.com/parley-run/parley/internal/price"
+	"github.com/parley-run/parley/session"
 )
 
 // ledger counts the usage of a run, and tracks its calls without a response and its
 // errors without a following event. It is safe for concurrent use.
 type ledger struct {
+	prices *price.Table
 	tokens atomic.Int64 // the total usage of the run
+	nanos  atomic.Int64 // what it has cost, as far as that is known
 
 	mu      sync.Mutex
-	logged  event.Usage // of the events in the log
-	private event.Usage // of agents that are tools, whose events are not in the log
+	logged  counted // of the events in the log
+	private counted // of agents that are tools, whose events are not in the log
 	calls   []openCall
 	errors  []branchError
+}
+
+// counted is usage, also by model.
+type counted struct {
+	event.Usage
+	models []session.ModelUsage
+}
+
+// count adds the usage of a call of a model. l.mu must be held.
+func (l *ledger) count(to *counted, version string, u *event.Usage) {
+	to.Add(u)
+	one := session.ModelUsage{Model: to.modelName(version), Tokens: *u}
+	one.Tokens.Extra = nil
+	var known bool
+	if one.Nanos, known = l.prices.Cost(version, u); !known {
+		one.Unpriced = max(u.Total, 0)
+	}
+	to.models = session.AddModels(to.models, one)
+	l.tokens.Add(u.Total)
+	l.nanos.Add(one.Nanos)
+}
+
+const (
+	// maxModels is the number of models of a run that are counted separately, and
+	// maxModelName the size of their names: providers choose them.
+	maxModels    = 50
+	maxModelName = 128
+)
+
+// modelName returns the name under which a model is counted.
+func (c *counted) modelName(version string) string {
+	if len(version) > maxModelName {
+		version = version[:maxModelName]
+	}
+	version = strings.ReplaceAll(strings.ToValidUTF8(version, ""), "\x00", "")
+	if len(c.models) >= maxModels && !slices.ContainsFunc(c.models, func(m session.ModelUsage) bool { return m.Model == version }) {
+		return ""
+	}
+	return version
+}
+
+// setTotals sets the sums. l.mu must be held.
+func (l *ledger) setTotals() {
+	l.tokens.Store(l.logged.Total + l.private.Total)
+	nanos := int64(0)
+	for _, list := range [][]session.ModelUsage{l.logged.models, l.private.models} {
+		for i := range list {
+			nanos += list[i].Nanos
+		}
+	}
+	l.nanos.Store(nanos)
 }
 
 // openCall is a call without a response.
@@ -36,8 +92,8 @@ type branchError struct{ branch, code, message string }
 func (l *ledger) reset() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.logged, l.calls, l.errors = event.Usage{}, nil, nil
-	l.tokens.Store(l.private.Total)
+	l.logged, l.calls, l.errors = counted{}, nil, nil
+	l.setTotals()
 }
 
 // add counts an event of the log.
@@ -45,8 +101,7 @@ func (l *ledger) add(ev *event.Event) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if u := ev.Usage; u != nil {
-		l.logged.Add(u)
-		l.tokens.Add(u.Total)
+		l.count(&l.logged, ev.ModelVersion, u)
 	}
 	l.addError(ev)
 	if ev.Content == nil {
@@ -80,33 +135,33 @@ func (l *ledger) addError(ev *event.Event) {
 
 // addPrivate counts the tokens of a model call that is not in the log, by an agent
 // that is used as a tool. note receives their sum.
-func (l *ledger) addPrivate(u *event.Usage, note func(event.Usage)) {
+func (l *ledger) addPrivate(version string, u *event.Usage, note func(event.Usage, []session.ModelUsage)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.private.Add(u)
-	l.tokens.Add(u.Total)
-	note(l.private)
+	l.count(&l.private, version, u)
+	note(l.private.Usage, l.private.models)
 }
 
 // restorePrivate sets the usage that an earlier worker on the run has noted.
-func (l *ledger) restorePrivate(doc []byte) {
-	var u event.Usage
-	if doc == nil || u.UnmarshalJSON(doc) != nil {
+func (l *ledger) restorePrivate(doc, models []byte) {
+	var c counted
+	if doc == nil || c.UnmarshalJSON(doc) != nil {
 		return
 	}
+	c.models, _ = session.DecodeModels(models) // what it lacks has no known cost
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.private = u
-	l.tokens.Store(l.logged.Total + u.Total)
+	l.private = c
+	l.setTotals()
 }
 
-// usage returns the total usage of the run.
-func (l *ledger) usage() event.Usage {
+// usage returns the total usage of the run, also by model.
+func (l *ledger) usage() (sum event.Usage, models []session.ModelUsage) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	sum := l.logged
-	sum.Add(&l.private)
-	return sum
+	sum.Add(&l.logged.Usage)
+	sum.Add(&l.private.Usage)
+	return sum, session.AddModels(slices.Clone(l.logged.models), l.private.models...)
 }
 
 // open returns the calls without a response.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/parley-run/parley/internal/agentrt"
+	"github.com/parley-run/parley/internal/price"
 	"github.com/parley-run/parley/session"
 )
 
@@ -25,13 +26,29 @@ type Limits struct {
 	// DayTokens limits the tokens that a user of an application may use per day, in
 	// UTC, on all servers that share the store.
 	DayTokens int64
+	// Cost and DayCost are like Tokens and DayTokens, in billionths of a US dollar.
+	// Models without a price cost nothing.
+	Cost, DayCost int64
+	// WarnDayCost is the cost of a day above which a warning is logged.
+	WarnDayCost int64
 }
+
+// hasBudget reports whether a run may have to end before it calls a model.
+func (l *Limits) hasBudget() bool { return l.Tokens > 0 || l.Cost > 0 || l.ofDay() }
+
+// ofDay reports whether the usage of a day is limited.
+func (l *Limits) ofDay() bool { return l.DayTokens > 0 || l.DayCost > 0 }
+
+// countsCost reports whether costs matter.
+func (l *Limits) countsCost() bool { return l.Cost > 0 || l.DayCost > 0 || l.WarnDayCost > 0 }
 
 // The error codes of the events that end runs because of a limit.
 const (
 	MaxRunDuration = "MAX_RUN_DURATION"
 	MaxRunTokens   = "MAX_RUN_TOKENS" //nolint:gosec // tokens of models
 	MaxDayTokens   = "MAX_DAY_TOKENS" //nolint:gosec // as above
+	MaxRunCost     = "MAX_RUN_COST"
+	MaxDayCost     = "MAX_DAY_COST"
 )
 
 // LimitError refuses a run that may be accepted later.
@@ -50,12 +67,35 @@ var errTooLong = errors.New("the run took too long")
 type quota struct {
 	mu    sync.Mutex
 	known map[owner]reading
+	told  map[any]string // what was warned of, a user or a model, and the day
+}
+
+// warned reports whether first has returned true for that day.
+func (q *quota) warned(of any, day string) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	last, ok := q.told[of]
+	return ok && last == day
+}
+
+// first reports whether a warning is the first of that day.
+func (q *quota) first(of any, day string) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if last, ok := q.told[of]; ok && last == day {
+		return false
+	}
+	if len(q.told) >= maxKnown || q.told == nil {
+		q.told = map[any]string{}
+	}
+	q.told[of] = day
+	return true
 }
 
 type reading struct {
-	day    string
-	tokens int64
-	at     time.Time
+	day           string
+	tokens, nanos int64
+	at            time.Time
 }
 
 const (
@@ -88,45 +128,67 @@ func (q *quota) put(user owner, r reading) {
 	q.known[user] = r
 }
 
-// usedToday returns how many tokens a user has used: those in the store, and those
-// of the active runs here.
-func (e *Engine) usedToday(ctx context.Context, user owner) (int64, error) {
+// usedToday returns how many tokens a user has used, and their cost: those in the
+// store, and those of the active runs here.
+func (e *Engine) usedToday(ctx context.Context, user owner) (tokens, nanos int64, err error) {
 	now := time.Now()
 	day := session.DayOf(now)
 	r, ok := e.quota.get(user)
 	if !ok || r.day != day || now.Sub(r.at) > fresh {
-		list, _, err := e.cfg.Store.Usage(ctx, session.UsageQuery{App: user.app, User: user.name, From: day, To: day}, session.Page{})
-		if err != nil {
-			return 0, storeError("read what was used", err)
-		}
-		r = reading{day: day, at: now}
-		for _, u := range list {
-			r.tokens += u.Tokens.Total
+		if r, err = e.stored(ctx, user, now); err != nil {
+			return 0, 0, err
 		}
 		e.quota.put(user, r)
 	}
-	return r.tokens + e.turns.tokens(user), nil
+	tokens, nanos = e.turns.used(user)
+	return r.tokens + tokens, r.nanos + nanos, nil
 }
 
-// checkQuota refuses a run of a user who has used the tokens of the day.
+// stored reads what a user has used today in runs that have ended.
+func (e *Engine) stored(ctx context.Context, user owner, now time.Time) (reading, error) {
+	r := reading{day: session.DayOf(now), at: now}
+	list, _, err := e.cfg.Store.Usage(ctx, session.UsageQuery{App: user.app, User: user.name, From: r.day, To: r.day}, session.Page{})
+	if err != nil {
+		return r, storeError("read what was used", err)
+	}
+	for i := range list {
+		r.tokens += list[i].Tokens.Total
+		r.nanos += list[i].Cost().Nanos
+	}
+	return r, nil
+}
+
+// checkQuota refuses a run of a user who has used the tokens or the money of the day.
 func (a *admission) checkQuota(ctx context.Context) error {
-	most := a.engine.cfg.Limits.DayTokens
-	if most <= 0 {
+	limits := &a.engine.cfg.Limits
+	if !limits.ofDay() {
 		return nil
 	}
-	used, err := a.engine.usedToday(ctx, owner{a.req.Key.App, a.req.Key.User})
-	if err != nil || used < most {
+	tokens, nanos, err := a.engine.usedToday(ctx, owner{a.req.Key.App, a.req.Key.User})
+	if err != nil {
 		return err
+	}
+	failure := limits.exceeded(tokens, nanos)
+	if failure == nil {
+		return nil
 	}
 	now := time.Now().UTC()
 	return &LimitError{
-		Message: dayMessage(used, most),
+		Message: failure.Message,
 		After:   now.Truncate(24 * time.Hour).Add(24 * time.Hour).Sub(now),
 	}
 }
 
-func dayMessage(used, most int64) string {
-	return fmt.Sprintf("The tokens of today are used up: %d of %d. The day ends at midnight UTC.", used, most)
+// exceeded returns which limit of a day is reached, or nil.
+func (l *Limits) exceeded(tokens, nanos int64) *agentrt.Failure {
+	const until = "The day ends at midnight UTC."
+	switch {
+	case l.DayTokens > 0 && tokens >= l.DayTokens:
+		return &agentrt.Failure{Code: MaxDayTokens, Message: fmt.Sprintf("The tokens of today are used up: %d of %d. %s", tokens, l.DayTokens, until)}
+	case l.DayCost > 0 && nanos >= l.DayCost:
+		return &agentrt.Failure{Code: MaxDayCost, Message: fmt.Sprintf("The budget of today is used up: %s of %s US dollars. %s", price.USD(nanos), price.USD(l.DayCost), until)}
+	}
+	return nil
 }
 
 // budget checks whether the run may call a model again.
@@ -135,18 +197,48 @@ func (t *turn) budget() *agentrt.Failure {
 	if used := t.ledger.tokens.Load(); limits.Tokens > 0 && used >= limits.Tokens {
 		return &agentrt.Failure{Code: MaxRunTokens, Message: fmt.Sprintf("The run was ended because it has used %d tokens, and may use %d.", used, limits.Tokens)}
 	}
-	if limits.DayTokens <= 0 {
+	if nanos := t.ledger.nanos.Load(); limits.Cost > 0 && nanos >= limits.Cost {
+		return &agentrt.Failure{Code: MaxRunCost, Message: fmt.Sprintf("The run was ended because it has cost %s US dollars, and may cost %s.", price.USD(nanos), price.USD(limits.Cost))}
+	}
+	if !limits.ofDay() {
 		return nil
 	}
-	used, err := t.engine.usedToday(t.ctx, t.user())
+	tokens, nanos, err := t.engine.usedToday(t.ctx, t.user())
 	if err != nil {
 		t.logger().Warn("could not read what was used today", "err", err)
 		return nil // if the store stays unavailable, the next append ends the run
 	}
-	if used >= limits.DayTokens {
-		return &agentrt.Failure{Code: MaxDayTokens, Message: dayMessage(used, limits.DayTokens)}
+	return limits.exceeded(tokens, nanos)
+}
+
+// warnOfCost logs what a budget cannot count, and that a user has reached the cost of
+// which there is a warning. The end of the run is stored.
+func (t *turn) warnOfCost(models []session.ModelUsage) {
+	limits := &t.engine.cfg.Limits
+	if !limits.countsCost() {
+		return
 	}
-	return nil
+	q, cost := &t.engine.quota, session.Cost{}
+	for i := range models {
+		cost.Add(models[i].Cost)
+		if models[i].Unpriced > 0 && q.first(models[i].Model, "") {
+			t.logger().Warn("budgets of cost cannot count a model without a price", "model", models[i].Model)
+		}
+	}
+	now := time.Now()
+	if user := t.user(); limits.WarnDayCost > 0 && cost.Nanos > 0 && !q.warned(user, session.DayOf(now)) {
+		r, err := t.engine.stored(t.recorder.ctx, user, now)
+		if err != nil {
+			t.logger().Warn("could not read what was used today", "err", err)
+			return
+		}
+		if r.nanos >= limits.WarnDayCost && q.first(user, r.day) {
+			t.logger().Warn("a user has reached the cost of a day of which there is a warning", "usd", price.USD(r.nanos), "warn_usd", price.USD(limits.WarnDayCost))
+			if o := t.engine.cfg.Observer; o != nil {
+				o.CostWarning(user.app)
+			}
+		}
+	}
 }
 
 // limit starts the timer for the duration of a run. The caller must stop it.

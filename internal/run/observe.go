@@ -31,6 +31,9 @@ type Observer interface {
 	// Login is called with the outcome of a login: LoginRequested, LoginCompleted
 	// or LoginFailed.
 	Login(outcome string)
+	// CostWarning is called when a user of an application has reached
+	// Limits.WarnDayCost.
+	CostWarning(app string)
 	// Forgotten is called when sessions were deleted. The observer must drop
 	// everything about them, so that new sessions with the same names do not show
 	// it.

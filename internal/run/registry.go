@@ -19,7 +19,7 @@ type registry struct {
 	mu       sync.Mutex
 	turns    map[string]*turn
 	sessions map[uint64][]*turn  // by the hint of their session
-	users    map[owner][]*turn   // nil unless tokens are asked for
+	users    map[owner][]*turn   // nil unless usage is asked for
 	callers  map[owner]int       // the number of turns of a caller in an application
 	claims   map[session.Key]int // claims of sessions that have no turn yet
 	readers  map[uint64]map[*Reader]struct{}
@@ -31,7 +31,7 @@ type registry struct {
 // owner is a user, or a caller, of an application.
 type owner struct{ app, name string }
 
-// newRegistry returns an empty registry. Without byUser its method tokens must not
+// newRegistry returns an empty registry. Without byUser its method used must not
 // be used.
 func newRegistry(byUser bool) *registry {
 	r := &registry{
@@ -139,14 +139,15 @@ func (r *registry) ofSession(hint uint64) []*turn {
 	return slices.Clone(r.sessions[hint])
 }
 
-// tokens returns the number of tokens that the turns of a user have used.
-func (r *registry) tokens(user owner) (sum int64) {
+// used returns what the turns of a user have used.
+func (r *registry) used(user owner) (tokens, nanos int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, t := range r.users[user] {
-		sum += t.ledger.tokens.Load()
+		tokens += t.ledger.tokens.Load()
+		nanos += t.ledger.nanos.Load()
 	}
-	return sum
+	return tokens, nanos
 }
 
 // len returns the number of turns.

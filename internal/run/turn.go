@@ -67,6 +67,7 @@ type interruption struct {
 func (e *Engine) newTurn(ctx context.Context, id string, req *Request, root *agent.Agent, creds Credentials) *turn {
 	ctx = bounded.With(ctx, &e.cfg.Bounds)
 	t := &turn{engine: e, req: req, root: root, creds: creds, id: id, hint: req.Key.Hint(), done: make(chan struct{})}
+	t.ledger.prices = e.cfg.Prices
 	t.ctx, t.cancel = context.WithCancelCause(ctx)
 	t.recorder = recorder{
 		engine: e, ctx: ctx, key: req.Key, run: id, metadata: req.CustomMetadata, creds: creds, ledger: &t.ledger,
@@ -261,7 +262,7 @@ func (t *turn) recall(begun *session.Begun) error {
 		r.log.rememberAll(changed, session.StateOf(made.Initial, earlier))
 	}
 	r.log.restore(begun.Journal, t.req.StateDelta)
-	t.ledger.restorePrivate(begun.Journal[usageNote])
+	t.ledger.restorePrivate(begun.Journal[usageNote], begun.Journal[modelsNote])
 	t.logger().Info("took over a run", "attempt", begun.Run.Attempt)
 	return nil
 }
@@ -299,7 +300,7 @@ func (t *turn) drive(takeover bool) {
 		Artifacts: t.files(), Memory: memory.Of(cfg.Store.Sessions, cfg.Store.Memories, t.req.Key),
 		Unseen: t.countPrivate, Tools: t.req.Tools,
 	}
-	if cfg.Limits.Tokens > 0 || cfg.Limits.DayTokens > 0 {
+	if cfg.Limits.hasBudget() {
 		inv.Budget = t.budget
 	}
 	if cfg.Observer != nil {
@@ -389,8 +390,8 @@ func (t *turn) keepUnfinished(ev *event.Event) {
 }
 
 // countPrivate counts the tokens of a model call whose answer is not in the log.
-func (t *turn) countPrivate(u *event.Usage) {
-	t.ledger.addPrivate(u, t.recorder.journal.usage)
+func (t *turn) countPrivate(version string, u *event.Usage) {
+	t.ledger.addPrivate(version, u, t.recorder.journal.usage)
 }
 
 // holds returns the epoch of the turn; 0 before and after. It does not wait,

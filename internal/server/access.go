@@ -40,6 +40,7 @@ var needs = map[string]need{
 	"/run":     {scope: access.Run}, // the body names the user
 	"/run_sse": {scope: access.Run},
 	"/usage":   {scope: access.Read}, // the query names the user
+	"/prices":  {scope: access.Read},
 	"/metrics": {scope: access.Admin},
 
 	"/list-apps":           {scope: access.Read},
@@ -308,23 +309,9 @@ func (s *Server) usage(w http.ResponseWriter, r *http.Request) error {
 	linkNext(w, r, query, page, next)
 	out := make([]usageOf, len(list))
 	for i, u := range list {
-		t := u.Tokens
-		out[i] = usageOf{u.Day, u.App, u.User, u.Runs, t.Prompt, t.Candidates, t.CachedContent, t.Thoughts, t.ToolUsePrompt, t.Total}
+		out[i] = usageOf{u.Day, u.App, u.User, u.Runs, countsOf(&u.Tokens, u.Cost()), modelsOf(u.Models)}
 	}
 	return answer(w, out)
-}
-
-type usageOf struct {
-	Day                     string `json:"day"`
-	AppName                 string `json:"appName"`
-	UserID                  string `json:"userId"`
-	Runs                    int64  `json:"runs"`
-	PromptTokenCount        int64  `json:"promptTokenCount"`
-	CandidatesTokenCount    int64  `json:"candidatesTokenCount"`
-	CachedContentTokenCount int64  `json:"cachedContentTokenCount"`
-	ThoughtsTokenCount      int64  `json:"thoughtsTokenCount"`
-	ToolUsePromptTokenCount int64  `json:"toolUsePromptTokenCount"`
-	TotalTokenCount         int64  `json:"totalTokenCount"`
 }
 
 // dayOf parses a day in UTC.

@@ -682,7 +682,7 @@ func TestUsageOfARun(t *testing.T) {
 	}
 	srv := serve(t, scripts(t, said(12), said(0)))
 	wantStatus(t, do(t, srv, "POST", session1, ""), http.StatusOK)
-	for _, usage := range []string{`,"usageMetadata":{"promptTokenCount":12,"totalTokenCount":12},"createTime"`, `"attempt":1,"createTime"`} {
+	for _, usage := range []string{`,"usageMetadata":{"promptTokenCount":12,"totalTokenCount":12},"unpricedTokens":12,"createTime"`, `"attempt":1,"createTime"`} {
 		id := runOf(do(t, srv, "POST", "/run", message("hi")))
 		if got := do(t, srv, "GET", session1+"/runs/"+id, "").Body.String(); !strings.Contains(got, usage) {
 			t.Errorf("the run is %s, want %s", got, usage)

@@ -17,6 +17,7 @@ import (
 	"github.com/parley-run/parley/internal/face"
 	"github.com/parley-run/parley/internal/outbox"
 	"github.com/parley-run/parley/internal/peer"
+	"github.com/parley-run/parley/internal/price"
 	"github.com/parley-run/parley/internal/run"
 	"github.com/parley-run/parley/internal/schedule"
 	"github.com/parley-run/parley/session"
@@ -67,6 +68,9 @@ type Options struct {
 	Rate *access.Rate
 	// MaxBody is the size limit of a request body in bytes; 0 means DefaultMaxBody.
 	MaxBody int64
+	// Prices are those of models. Limits has the budgets that clients are told of.
+	Prices *price.Table
+	Limits run.Limits
 	// Concurrency is the default policy of a run whose session is busy; empty means session.Enqueue.
 	Concurrency session.Policy
 	// OnDisconnect is the default policy for a run whose client disconnects: "continue" (or empty) or "cancel".
@@ -220,6 +224,7 @@ func (s *Server) clientRoutes() []route {
 		{"GET", "/apps/{app}/app-info", s.appInfo},
 
 		{"GET", "/usage", s.usage},
+		{"GET", "/prices", s.prices},
 		{"GET", "/metrics", s.metrics},
 
 		{"GET", "/health", s.health},

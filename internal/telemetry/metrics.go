@@ -34,6 +34,9 @@ type metrics struct {
 	appends  *prometheus.HistogramVec
 	stored   prometheus.Observer // the most frequent one
 	logins   *prometheus.CounterVec
+	cost     *prometheus.CounterVec
+	unpriced *prometheus.CounterVec
+	warnings *prometheus.CounterVec
 
 	apps, modelNames, errors bounded
 
@@ -85,9 +88,13 @@ func newMetrics(version string) *metrics {
 		tools:    histogram("parley_tool_call_duration_seconds", "Time that tools take.", durations, "app", "error_type"),
 		appends:  histogram("parley_store_append_duration_seconds", "Time to store events.", fastOnes, "outcome"),
 		logins:   counter("parley_logins_total", "Logins of users that tools have asked for, and what became of them.", "outcome"),
+		cost:     counter("parley_cost_usd_total", "What runs that ended here have cost, in US dollars, as far as prices are known.", "app", "model"),
+		unpriced: counter("parley_unpriced_tokens_total", "Tokens of runs that ended here whose price is not known.", "app", "model"),
+		warnings: counter("parley_cost_warnings_total", "Users who have reached the cost of a day of which there is a warning.", "app"),
 	}
 	m.stored = m.appends.WithLabelValues("stored")
 	m.registry.MustRegister(m.requests, m.active, m.streams, m.runs, m.queued, m.models, m.tokens, m.tools, m.appends, m.logins,
+		m.cost, m.unpriced, m.warnings,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	about := prometheus.NewGauge(prometheus.GaugeOpts{Name: "parley_build_info", Help: "The version that runs.", ConstLabels: prometheus.Labels{"version": version}})
 	about.Set(1)
@@ -268,6 +275,24 @@ func (t *Telemetry) Ended(row *session.Run, lost bool) {
 		name := m.apps.of(app)
 		return m.runs.WithLabelValues(name, status), name == app
 	}).Inc()
+	for i := range row.Models {
+		if lost {
+			break // the process that ends the run counts it
+		}
+		one := &row.Models[i]
+		name := m.modelNames.of(one.Model)
+		if one.Unpriced > 0 {
+			m.unpriced.WithLabelValues(m.apps.of(app), name).Add(float64(one.Unpriced))
+		}
+		if one.Unpriced < one.Tokens.Total {
+			m.cost.WithLabelValues(m.apps.of(app), name).Add(float64(one.Nanos) / 1e9)
+		}
+	}
+}
+
+// CostWarning counts a warning of the cost of a day.
+func (t *Telemetry) CostWarning(app string) {
+	t.metrics.warnings.WithLabelValues(t.metrics.apps.of(app)).Inc()
 }
 
 // Appended measures an append of the store.

@@ -74,11 +74,11 @@ const (
 	sqlEnd = endRun + `
 		SELECT seq - $2::bigint, queued > 0, EXISTS (SELECT FROM told) FROM s`
 
-	// $22 to $24 are the ids, statuses and resumed_by of Settled.
+	// $23 to $25 are the ids, statuses and resumed_by of Settled.
 	sqlEndSettling = endRun + `,
 		settled AS (
 			UPDATE parley_runs r SET status = u.status, resumed_by = u.resumed_by
-			FROM s, unnest($22::text[], $23::text[], $24::text[]) AS u (id, status, resumed_by)
+			FROM s, unnest($23::text[], $24::text[], $25::text[]) AS u (id, status, resumed_by)
 			WHERE r.session = s.ordinal AND r.number <> s.run AND r.id = u.id AND (r.status = 'waiting' OR r.resumed_by <> ''))
 		SELECT seq - $2::bigint, queued > 0, EXISTS (SELECT FROM told) FROM s`
 
@@ -88,7 +88,7 @@ const (
 			RETURNING s.ordinal, s.seq, s.run, s.queued, s.app, s.usr, s.subscriptions),
 		` + putEvents + `, ` + putState + `, ` + putUsage + `,
 		run AS (
-			UPDATE parley_runs r SET status = $12::text, failure = $13::bytea, usage = $14::bytea, resumes = $15::text,
+			UPDATE parley_runs r SET status = $12::text, failure = $13::bytea, usage = $14::bytea, models = $22::text::jsonb, resumes = $15::text,
 				first = CASE WHEN r.first = 0 AND $2::bigint > 0 THEN s.seq - $2::bigint + 1 ELSE r.first END,
 				last = s.seq, ended = clock_timestamp(), owner = '', request = NULL
 			FROM s WHERE r.session = s.ordinal AND r.number = s.run
@@ -267,6 +267,7 @@ func (s *backend) End(ctx context.Context, key session.Key, epoch int64, end ses
 		for _, n := range what.tokens {
 			args = append(args, n)
 		}
+		args = append(args, what.models)
 		if n := len(end.Settled); n > 0 {
 			ids, statuses, by := make([]string, n), make([]string, n), make([]string, n)
 			for i, change := range end.Settled {
@@ -321,6 +322,14 @@ func endedBy(end *session.End) (what *ended, err error) {
 	}
 	if what.usage, err = json.Marshal(u); err != nil {
 		return nil, fmt.Errorf("storing the usage of a run: %w", err)
+	}
+	models, err := session.EncodeModels(end.Models)
+	if err != nil {
+		return nil, fmt.Errorf("storing the usage of a run by model: %w", err)
+	}
+	if models != nil {
+		text := string(models)
+		what.models = &text
 	}
 	return what, nil
 }

@@ -142,7 +142,7 @@ func Tables() (names []string) {
 	for _, k := range kinds {
 		names = append(names, table(k.table))
 	}
-	return append(names, "parley_usage", "parley_usage_log")
+	return append(names, "parley_usage", "parley_usage_log", "parley_model_usage")
 }
 
 // Counted returns the last numbers that were assigned.

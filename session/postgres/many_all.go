@@ -215,8 +215,7 @@ func (m *many) Usage(ctx context.Context, q session.UsageQuery, p session.Page) 
 		for _, u := range one.value {
 			sum := all[u.UsageKey]
 			sum.UsageKey = u.UsageKey
-			sum.Runs += u.Runs
-			sum.Tokens.Add(&u.Tokens)
+			sum.Add(&u)
 			all[u.UsageKey] = sum
 		}
 	}

@@ -77,6 +77,12 @@ const (
 			WHERE t.app = u.app AND t.usr = u.usr RETURNING u.slot, row_to_json(t)::text AS body)
 		INSERT INTO parley_moving (slot, kind, body) SELECT slot, 'parley_usage_log', body FROM d`
 
+	sqlLeaveModels = `WITH d AS (DELETE FROM parley_model_usage t USING unnest($1::text[], $2::text[], $3::integer[]) AS u (app, usr, slot)
+			WHERE t.app = u.app AND t.usr = u.usr RETURNING u.slot, t.*)
+		INSERT INTO parley_moving (slot, kind, body) SELECT slot, 'parley_usage_log', json_build_object('day', day, 'app', app, 'usr', usr,
+			'runs', 0, 'prompt', 0, 'candidates', 0, 'total', 0, 'cached', 0, 'thoughts', 0, 'tool_prompt', 0,
+			'models', json_build_array(json_build_array(to_jsonb(d) - '{slot,day,app,usr}'::text[])))::text FROM d`
+
 	// Text is the same in all versions of Postgres, and so is its hash.
 	digestOf = `count(*), coalesce(sum(('x' || left(md5(body), 15))::bit(60)::bigint), 0)::text`
 )
@@ -237,6 +243,9 @@ func leaveRows(ctx context.Context, tx pgx.Tx, list []int32, usage map[user]int3
 		if _, err := tx.Exec(ctx, fmt.Sprintf(sqlLeaveUsage, name), apps, names, places); err != nil {
 			return fmt.Errorf("moving rows of %s: %w", name, err)
 		}
+	}
+	if _, err := tx.Exec(ctx, sqlLeaveModels, apps, names, places); err != nil {
+		return fmt.Errorf("moving rows of parley_model_usage: %w", err)
 	}
 	return nil
 }

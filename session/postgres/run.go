@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	runColumns = `r.number, r.id, r.status, r.stop, r.epoch, r.attempt, r.first, r.last, r.resumes, r.resumed_by, r.failure, r.usage, r.request, r.created, r.ended, r.owner`
+	runColumns = `r.number, r.id, r.status, r.stop, r.epoch, r.attempt, r.first, r.last, r.resumes, r.resumed_by, r.failure, r.usage, r.models, r.request, r.created, r.ended, r.owner`
 
 	// No row means that there is no session, and a row without a number that there
 	// is no run.
@@ -59,14 +59,15 @@ type runRow struct {
 	id, status, stop           *string
 	resumes, resumedBy, owner  *string
 	attempt                    *int
-	failure, usage, request    []byte
+	failure, usage, models     []byte
+	request                    []byte
 	created, ended             *time.Time
 }
 
 func (r *runRow) targets() []any {
 	return []any{
 		&r.number, &r.id, &r.status, &r.stop, &r.epoch, &r.attempt, &r.first, &r.last, &r.resumes, &r.resumedBy,
-		&r.failure, &r.usage, &r.request, &r.created, &r.ended, &r.owner,
+		&r.failure, &r.usage, &r.models, &r.request, &r.created, &r.ended, &r.owner,
 	}
 }
 
@@ -92,6 +93,11 @@ func (r *runRow) run(key session.Key) (*session.Run, error) {
 			return nil, fmt.Errorf("reading the usage of the run %s: %w", run.ID, err)
 		}
 	}
+	models, err := session.DecodeModels(r.models)
+	if err != nil {
+		return nil, fmt.Errorf("reading the usage of the run %s by model: %w", run.ID, err)
+	}
+	run.Models = models
 	return run, nil
 }
 

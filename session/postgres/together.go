@@ -44,13 +44,14 @@ const (
 		` + putEventsTogether + `, ` + putStateTogether + `
 		SELECT op, seq - count FROM s`
 
-	// $9 epochs, $10 statuses, $11 failures, $12 usage, $13 resumes, $14 to $19 tokens.
+	// $9 epochs, $10 statuses, $11 failures, $12 usage, $13 resumes, $14 to $19 tokens,
+	// $20 usage by model.
 	// Runs are locked in the order in which Renew locks them.
 	sqlEndTogether = `WITH l AS (
 			SELECT s.ordinal, u.*
 			FROM unnest($1::bytea[], $2::bigint[], $9::bigint[], $10::text[], $11::bytea[], $12::bytea[], $13::text[],
-				$14::bigint[], $15::bigint[], $16::bigint[], $17::bigint[], $18::bigint[], $19::bigint[])
-				WITH ORDINALITY AS u (digest, count, epoch, status, failure, usage, resumes, prompt, candidates, total, cached, thoughts, tool_prompt, op)
+				$14::bigint[], $15::bigint[], $16::bigint[], $17::bigint[], $18::bigint[], $19::bigint[], $20::text[])
+				WITH ORDINALITY AS u (digest, count, epoch, status, failure, usage, resumes, prompt, candidates, total, cached, thoughts, tool_prompt, models, op)
 			JOIN parley_sessions s ON s.digest = u.digest
 			WHERE s.epoch = u.epoch
 			FOR UPDATE OF s SKIP LOCKED),
@@ -60,15 +61,16 @@ const (
 			RETURNING l.*, s.seq, s.run, s.queued, s.app, s.usr, s.subscriptions),
 		` + putEventsTogether + `, ` + putStateTogether + `,
 		used AS (
-			INSERT INTO parley_usage_log (day, app, usr, runs, prompt, candidates, total, cached, thoughts, tool_prompt)
+			INSERT INTO parley_usage_log (day, app, usr, runs, prompt, candidates, total, cached, thoughts, tool_prompt, models)
 			SELECT (clock_timestamp() AT TIME ZONE 'UTC')::date, s.app, s.usr, count(*),
-				sum(s.prompt), sum(s.candidates), sum(s.total), sum(s.cached), sum(s.thoughts), sum(s.tool_prompt)
+				sum(s.prompt), sum(s.candidates), sum(s.total), sum(s.cached), sum(s.thoughts), sum(s.tool_prompt),
+				jsonb_agg(s.models::jsonb) FILTER (WHERE s.models IS NOT NULL)
 			FROM s GROUP BY s.app, s.usr),
 		locked AS (
 			SELECT r.session, r.number FROM s JOIN parley_runs r ON r.session = s.ordinal AND r.number = s.run
 			ORDER BY r.session, r.number FOR UPDATE OF r),
 		run AS (
-			UPDATE parley_runs r SET status = s.status, failure = s.failure, usage = s.usage, resumes = s.resumes,
+			UPDATE parley_runs r SET status = s.status, failure = s.failure, usage = s.usage, models = s.models::jsonb, resumes = s.resumes,
 				first = CASE WHEN r.first = 0 AND s.count > 0 THEN s.seq - s.count + 1 ELSE r.first END,
 				last = s.seq, ended = clock_timestamp(), owner = '', request = NULL
 			FROM s JOIN locked ON locked.session = s.ordinal WHERE r.session = s.ordinal AND r.number = s.run
@@ -218,6 +220,7 @@ type ended struct {
 	status, resumes string
 	failure, usage  []byte
 	tokens          [6]int64
+	models          *string // JSON
 }
 
 func queueEnds(b *pgx.Batch, list []*change) func(pgx.BatchResults) error {
@@ -229,6 +232,7 @@ func queueEnds(b *pgx.Batch, list []*change) func(pgx.BatchResults) error {
 	for i := range list[0].end.tokens {
 		args = append(args, column(list, func(c *change) int64 { return c.end.tokens[i] }))
 	}
+	args = append(args, column(list, func(c *change) *string { return c.end.models }))
 	b.Queue(sqlEndTogether, logsOf(list).args(args...)...)
 	return func(results pgx.BatchResults) error {
 		var op, base int64

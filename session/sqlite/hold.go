@@ -96,6 +96,10 @@ func (s *backend) end(ctx context.Context, key session.Key, epoch int64, end ses
 	if err != nil {
 		return false, err
 	}
+	models, err := session.EncodeModels(end.Models)
+	if err != nil {
+		return false, err
+	}
 	var failure []byte
 	if end.Failure != nil {
 		if failure, err = json.Marshal(end.Failure); err != nil {
@@ -120,13 +124,13 @@ func (s *backend) end(ctx context.Context, key session.Key, epoch int64, end ses
 		if end.Discard {
 			err = c.exec("DELETE FROM runs WHERE number = ?", h.run)
 		} else if err = errors.Join(c.exec("DELETE FROM journal WHERE run = ?", h.run), c.exec("DELETE FROM deaths WHERE run = ?", h.run)); err == nil {
-			err = c.exec("UPDATE runs SET status = ?, failure = ?, usage = ?, first = ?, last = ?, resumes = ?, ended = ?, owner = NULL, request = NULL WHERE number = ?",
-				string(end.Status), failure, usage, h.first, h.seq, end.Resumes, now(), h.run)
+			err = c.exec("UPDATE runs SET status = ?, failure = ?, usage = ?, models = ?, first = ?, last = ?, resumes = ?, ended = ?, owner = NULL, request = NULL WHERE number = ?",
+				string(end.Status), failure, usage, models, h.first, h.seq, end.Resumes, now(), h.run)
 			if err == nil {
 				err = c.settle(h.ordinal, end.Settled)
 			}
 			if err == nil {
-				err = c.use(key, &end.Usage)
+				err = c.use(key, &end)
 			}
 			if err == nil {
 				err = c.tell(h.ordinal, h.id, end.Status)

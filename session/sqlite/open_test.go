@@ -26,7 +26,7 @@ func TestOpenRefuses(t *testing.T) {
 		{"directory", dir, "it is a directory"},
 		{"no directory", filepath.Join(dir, "none", "s.db"), "its directory does not exist"},
 		{"text", text, "the file is not a SQLite database"},
-		{"newer", newer, "the database was written by a newer version of Parley (schema 99, this one knows 13): use that version, or another database"},
+		{"newer", newer, "the database was written by a newer version of Parley (schema 99, this one knows 14): use that version, or another database"},
 		{"foreign", altered(t, "DROP TABLE parley_schema"), "it has tables that are not Parley's: use another database"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -128,6 +128,7 @@ func TestOpenSettlesOldWaits(t *testing.T) {
 		DROP INDEX sessions_root; ALTER TABLE sessions DROP COLUMN origin; ALTER TABLE sessions DROP COLUMN root;
 		DROP TABLE deaths; DROP TABLE deliveries; DROP TABLE subscriptions; DROP TABLE recordings;
 		DROP TABLE firings; DROP TABLE schedules; DROP TABLE said; DROP TABLE said_until; DROP TABLE said_words;
+		DROP TABLE model_usage; ALTER TABLE runs DROP COLUMN models;
 		ALTER TABLE events DROP COLUMN sum;
 		INSERT INTO runs (session, id, status, resumes, first, created, ended) VALUES
 			(1, 'w1', 'waiting', '', 1, 0, 1), (1, 'w2', 'waiting', 'w1', 2, 0, 1), (1, 'done', 'completed', 'w2', 3, 0, 1),

@@ -14,17 +14,17 @@ import (
 	"github.com/parley-run/parley/session"
 )
 
-const runColumns = "number, id, status, stop, epoch, attempt, first, last, resumes, resumed_by, failure, usage, request, created, ended, coalesce(runs.owner, '')"
+const runColumns = "number, id, status, stop, epoch, attempt, first, last, resumes, resumed_by, failure, usage, models, request, created, ended, coalesce(runs.owner, '')"
 
 // scanRun scans the columns of a run, and those that follow them.
 func scanRun(key session.Key, scan func(...any) error, more ...any) (*session.Run, error) {
 	r := &session.Run{Key: key}
-	var failure, usage []byte
+	var failure, usage, models []byte
 	var created, ended int64
 	var owner string
 	err := scan(append([]any{
 		&r.Number, &r.ID, &r.Status, &r.Stop, &r.Epoch, &r.Attempt, &r.First, &r.Last, &r.Resumes, &r.ResumedBy,
-		&failure, &usage, &r.Request, &created, &ended, &owner,
+		&failure, &usage, &models, &r.Request, &created, &ended, &owner,
 	}, more...)...)
 	if err != nil {
 		return nil, err
@@ -38,6 +38,9 @@ func scanRun(key session.Key, scan func(...any) error, more ...any) (*session.Ru
 	}
 	if r.Usage, err = decodeUsage(usage); err != nil {
 		return nil, fmt.Errorf("usage of the run %s: %w", r.ID, err)
+	}
+	if r.Models, err = session.DecodeModels(models); err != nil {
+		return nil, fmt.Errorf("usage of the run %s by model: %w", r.ID, err)
 	}
 	return r, nil
 }

@@ -184,6 +184,9 @@ var runTests = []test{
 	{"Usage/Pages", usagePages},
 	{"Usage/Together", usageTogether},
 	{"Usage/Stays", usageStays},
+	{"Usage/Models", usageModels},
+	{"Usage/ModelsTogether", usageModelsTogether},
+	{"Usage/Unpriced", usageUnpriced},
 
 	{"Stop/Queued", stopQueued},
 	{"Stop/Running", stopRunning},

@@ -1,0 +1,123 @@
+package conformance
+
+import (
+	"context"
+	"encoding/json"
+	"iter"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/parley-run/parley"
+	"github.com/parley-run/parley/agent"
+	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/model"
+	"github.com/parley-run/parley/model/scripted"
+)
+
+// spender is an agent whose model has the version that the user names, and uses ten
+// tokens, four of them cached.
+func spender(t *testing.T) map[string]*agent.Agent {
+	t.Helper()
+	root, err := agent.NewLLM(agent.LLMConfig{Name: "spender", Model: scripted.Func(
+		func(_ context.Context, req *model.Request) iter.Seq2[*model.Response, error] {
+			return func(yield func(*model.Response, error) bool) {
+				r := model.Text("Done.")
+				r.ModelVersion = scripted.LastUserText(req)
+				r.Usage = &event.Usage{Prompt: 6, CachedContent: 4, Candidates: 3, Thoughts: 1, Total: 10}
+				yield(r, nil)
+			}
+		})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return map[string]*agent.Agent{"weather": root}
+}
+
+// priceFile has a model that costs a dollar for a million tokens of the prompt, and more
+// for the answer.
+func priceFile(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "prices.json")
+	err := os.WriteFile(path, []byte(`{"date": "2026-11-01", "models": {"dear": {"input": 1, "cachedInput": 0.5, "output": 10, "thinking": 20}}}`), 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+type cost struct {
+	Model    string      `json:"model"`
+	USD      json.Number `json:"costUsd"`
+	Unpriced int         `json:"unpricedTokens"`
+	Total    int         `json:"totalTokenCount"`
+	Models   []cost      `json:"models"`
+}
+
+// Runs and usage tell what they have cost, and how many tokens have no price.
+func TestCosts(t *testing.T) {
+	t.Parallel()
+	base := serve(t, parley.Config{Agents: spender(t), PriceFile: priceFile(t)})
+	s := limitedAt(t, base, unique("u"))
+	for _, version := range []string{"dear-20261101", "dear-20261101", "unknown"} {
+		s.say(t, version)
+	}
+	var runs []cost
+	s.Do(t, http.MethodGet, s.path()+"/runs", nil).Want(t, http.StatusOK).Into(t, &runs)
+	if len(runs) != 3 || runs[0].USD != "" || runs[0].Unpriced != 10 || runs[1].USD != "0.000054" || runs[1].Unpriced != 0 {
+		t.Errorf("the runs are %+v", runs)
+	}
+	var used []cost
+	s.Do(t, http.MethodGet, "/usage?userId="+s.User, nil).Want(t, http.StatusOK).Into(t, &used)
+	if len(used) != 1 || used[0].USD != "0.000108" || used[0].Unpriced != 10 || used[0].Total != 30 || len(used[0].Models) != 2 {
+		t.Fatalf("used are %+v", used)
+	}
+	known, unknown := used[0].Models[0], used[0].Models[1]
+	if known.Model != "dear-20261101" || known.USD != "0.000108" || known.Unpriced != 0 || known.Total != 20 {
+		t.Errorf("with a price: %+v", known)
+	}
+	if unknown.Model != "unknown" || unknown.USD != "" || unknown.Unpriced != 10 {
+		t.Errorf("without a price: %+v", unknown)
+	}
+	var prices struct {
+		Date, FileDate string
+		Models         map[string]struct{ Input json.Number }
+	}
+	s.Do(t, http.MethodGet, "/prices", nil).Want(t, http.StatusOK).Into(t, &prices)
+	if prices.FileDate != "2026-11-01" || prices.Date == "" || prices.Models["dear"].Input != "1" || prices.Models["gpt-5-mini"].Input != "0.25" {
+		t.Errorf("prices are %+v", prices)
+	}
+}
+
+// The money of a day refuses the next run, and not that of other users.
+func TestCostOfADay(t *testing.T) {
+	t.Parallel()
+	base := serve(t, parley.Config{Agents: spender(t), PriceFile: priceFile(t), Limits: parley.Limits{DayCost: 0.00006}})
+	s := limitedAt(t, base, unique("u"))
+	s.say(t, "unknown")
+	s.say(t, "dear")
+	s.say(t, "dear")
+	s.tooMuch(t, 24*time.Hour, "The budget of today is used up: 0.000108 of 0.00006 US dollars")
+	limitedAt(t, base, unique("u")).say(t, "dear")
+	var prices struct{ MaxDayCostUSD json.Number }
+	s.Do(t, http.MethodGet, "/prices", nil).Want(t, http.StatusOK).Into(t, &prices)
+	if prices.MaxDayCostUSD != "0.00006" {
+		t.Errorf("the budget is %s", prices.MaxDayCostUSD)
+	}
+}
+
+// A file that cannot be used is an error that names the setting.
+func TestBadPriceFile(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "prices.json")
+	if err := os.WriteFile(path, []byte(`{"models": {"m": {"input": 1}}}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err := parley.Open(t.Context(), parley.Config{Agents: spender(t), PriceFile: path})
+	if err == nil || !strings.Contains(err.Error(), "PriceFile") || !strings.Contains(err.Error(), `the model "m": input and output`) {
+		t.Errorf("error: %v", err)
+	}
+}
