@@ -212,7 +212,7 @@ func (d *drain) generate(req *model.Request, step *observedStep) (whole *model.R
 	defer func() { step.done(err) }()
 	defer agentrt.Recover(&err, "model", asked.Name())
 	if e := ctx.inv.Edges; e != nil {
-		e.Ask(ctx, ctx.place(), asked, req)(d.take)
+		e.Ask(ctx, ctx.place(), asked, req, d.take)
 	} else {
 		asked.Generate(ctx, req)(d.take)
 	}

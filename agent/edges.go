@@ -8,7 +8,9 @@ import (
 )
 
 // place says who makes a call of a model or a tool.
-func (c *Context) place() agentrt.Place { return agentrt.Place{Agent: c.agent.name, Branch: c.branch} }
+func (c *Context) place() agentrt.Place {
+	return agentrt.Place{Agent: c.agent.name, Branch: c.branch, Direct: c.inv.direct}
+}
 
 // callTool calls a tool, through the edges of the run if it has some.
 func (c *Context) callTool(tc *tool.Context, t tool.Tool, args json.RawMessage) (any, error) {

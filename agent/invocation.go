@@ -51,6 +51,8 @@ type invocation struct {
 	workflows atomic.Pointer[workflowLog] // see workflowLog; nil while there is none
 
 	before int // how many events there were when the run began
+
+	direct bool // answers of models become events as they are; false if there are no edges
 }
 
 // onlyModels implements agentrt.OnlyModels. Code that an agent runs itself, and that of
@@ -100,6 +102,7 @@ func (inv *invocation) start(ctx context.Context, root *Agent, emit Emit) error 
 			inv.hooks = noHooks
 		}
 	}
+	inv.direct = inv.Edges != nil && inv.outer == nil && root.onlyModels()
 	c := &Context{Context: ctx, inv: inv, last: true, resume: inv.Resume}
 	emit = inv.hooks.watch(c, root, emit)
 	before := inv.Log.Len()

@@ -28,16 +28,11 @@ type keptRecording struct {
 	gone bool
 }
 
-// add adds a recording, or replaces the one of the same run and attempt.
+// add adds a recording. It replaces an earlier one of the same run and attempt, which
+// is deleted with the others of its age.
 func (r *recordings) add(rec *record, one *Recording) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, k := range r.of[rec] {
-		if k.Run == one.Run && k.Attempt == one.Attempt {
-			r.remove(k)
-			break
-		}
-	}
 	kept := &keptRecording{Recording: *one, of: rec}
 	kept.Created = wallClock()
 	if r.of == nil {
@@ -107,6 +102,7 @@ func (m *Memory) Recordings(_ context.Context, key Key, run string) ([]*Recordin
 	for _, k := range m.recordings.of[rec] {
 		if k.Run == run {
 			one := k.Recording
+			found = slices.DeleteFunc(found, func(earlier *Recording) bool { return earlier.Attempt == one.Attempt })
 			found = append(found, &one)
 		}
 	}

@@ -15,19 +15,24 @@ import (
 // Tools that only change how the run continues, such as a transfer, are not called
 // through it. Neither are agents that are used as tools, but the calls of these are.
 type Edges interface {
-	// Ask calls a model.
-	Ask(ctx context.Context, at Place, m model.Model, req *model.Request) iter.Seq2[*model.Response, error]
+	// Ask calls a model, and yields what it answers until yield returns false.
+	Ask(ctx context.Context, at Place, m model.Model, req *model.Request, yield func(*model.Response, error) bool)
 	// Call calls a tool, which may change tc.Actions.
 	Call(tc *tool.Context, at Place, t tool.Tool, args json.RawMessage) (any, error)
 }
 
 // Place says which agent makes a call.
-type Place struct{ Agent, Branch string }
+type Place struct {
+	Agent, Branch string
+	// Direct means that no code of the application is between the answer of a model
+	// and the event with it.
+	Direct bool
+}
 
 // Ask calls a model for code that runs in a run. Outside of one it calls it directly.
 func Ask(ctx context.Context, at Place, m model.Model, req *model.Request) iter.Seq2[*model.Response, error] {
 	if inv := From(ctx); inv != nil && inv.Edges != nil {
-		return inv.Edges.Ask(ctx, at, m, req)
+		return func(yield func(*model.Response, error) bool) { inv.Edges.Ask(ctx, at, m, req, yield) }
 	}
 	return m.Generate(ctx, req)
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"iter"
 	"sync"
 	"time"
 
@@ -25,12 +24,12 @@ type player struct {
 	models    func(name string) (model.Model, error)
 	stop      func(cause error) // ends the repetition
 	encoded   encodings
-	sent      sent
 
 	mu    sync.Mutex
 	used  map[*replay.Step]bool
 	calls []*replay.Call
-	live  bool // from now on, since a result was replaced
+	sent  map[agentrt.Place]int // how many contents the last request of each agent had
+	live  bool                  // from now on, since a result was replaced
 }
 
 // take finds the recorded counterpart of a call, and notes the call. compare returns
@@ -69,20 +68,38 @@ func (p *player) take(kind replay.Kind, at agentrt.Place, name string, compare f
 }
 
 // Ask implements agentrt.Edges.
-func (p *player) Ask(ctx context.Context, at agentrt.Place, m model.Model, req *model.Request) iter.Seq2[*model.Response, error] {
-	return func(yield func(*model.Response, error) bool) {
-		now := newRequest(&p.encoded, req, p.sent.before(at, len(req.Contents())))
-		s, c, live := p.take(replay.ModelCall, at, m.Name(), func(s *replay.Step) []replay.Difference { return compareRequests(s, m.Name(), now) })
-		switch {
-		case live:
-			p.ask(ctx, c, m, req, yield)
-		case s == nil:
-			p.stop(errDiverged)
-			yield(nil, errDiverged)
-		default:
-			yield(responseOf(s))
+func (p *player) Ask(ctx context.Context, at agentrt.Place, m model.Model, req *model.Request, yield func(*model.Response, error) bool) {
+	now := p.request(at, req)
+	s, c, live := p.take(replay.ModelCall, at, m.Name(), func(s *replay.Step) []replay.Difference { return compareRequests(s, m.Name(), now) })
+	switch {
+	case live:
+		p.ask(ctx, c, m, req, yield)
+	case s == nil:
+		p.stop(errDiverged)
+		yield(nil, errDiverged)
+	default:
+		yield(responseOf(s))
+	}
+}
+
+// request returns a request as it is recorded.
+func (p *player) request(at agentrt.Place, req *model.Request) *replay.Request {
+	contents := req.Contents()
+	at.Direct = false
+	p.mu.Lock()
+	from := added(p.sent[at], len(contents))
+	if p.sent == nil {
+		p.sent = map[agentrt.Place]int{}
+	}
+	p.sent[at] = len(contents)
+	p.mu.Unlock()
+	doc := &replay.Request{Instruction: req.Instruction, Tools: p.encoded.tools(req.Tools), Config: p.encoded.config(req.Config), Contents: len(contents)}
+	for _, c := range contents[from:] {
+		if raw, err := c.MarshalJSON(); err == nil {
+			doc.Added = append(doc.Added, raw)
 		}
 	}
+	return doc
 }
 
 // ask calls a model as the plan says.

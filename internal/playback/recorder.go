@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"iter"
 	"maps"
 	"strings"
 	"sync"
@@ -13,131 +12,195 @@ import (
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/agentrt"
 	"github.com/parley-run/parley/internal/redact"
+	"github.com/parley-run/parley/internal/run"
 	"github.com/parley-run/parley/internal/toolresult"
 	"github.com/parley-run/parley/model"
-	"github.com/parley-run/parley/replay"
 	"github.com/parley-run/parley/tool"
 )
 
 // maxRecording is how many bytes of a run are recorded.
 const maxRecording = 4 << 20
 
-// recorder records the calls of one run. It makes them as they would be made
-// without it.
+// recorder notes the calls of one run. It makes them as they would be made without
+// it. What the log has of them is not copied: encode refers to it.
 type recorder struct {
+	app     string
 	encoded *encodings
+	log     run.Log
+	message *event.Event // of the run; nil if it is not the last event
 
 	mu        sync.Mutex
-	steps     []byte // in JSON, with commas in between
+	steps     []step
+	bytes     int // of what the steps hold in encoded form
 	truncated bool
-	sent      sent
+	done      bool
+
+	// Most runs have no more than a call of a model, one of a tool, and the answer, one
+	// after the other (BenchmarkRecord).
+	usual [3]step
+	own   asking
+	used  bool // own is
+}
+
+// step is a call that was answered.
+type step struct {
+	at    agentrt.Place
+	name  string // of the model or the tool
+	took  time.Duration
+	seen  int          // how many events the log had when the call was made
+	event *event.Event // the one with the answer, when the step is encoded
+
+	fixed *fixed           // of the request to a model
+	as    int32            // the number of the previous step with the same; 0 for none
+	count int32            // of contents
+	added []*event.Content // the last of them
+	resp  *model.Response  // nil if it is encoded
+
+	call   string
+	args   json.RawMessage
+	result json.RawMessage // nil if it is encoded
+
+	*encodedAnswer
+}
+
+// encodedAnswer is the answer to a call, unless the log has it.
+type encodedAnswer struct {
+	output    json.RawMessage
+	err, code string
+	pending   bool
 }
 
 // Ask implements agentrt.Edges.
-func (r *recorder) Ask(ctx context.Context, at agentrt.Place, m model.Model, req *model.Request) iter.Seq2[*model.Response, error] {
-	return func(yield func(*model.Response, error) bool) {
-		s := &replay.Step{Kind: replay.ModelCall, Agent: at.Agent, Branch: at.Branch, Name: m.Name(), Request: r.request(at, req)}
-		began := time.Now()
-		for resp, err := range m.Generate(ctx, req) {
-			if err != nil || resp != nil && !resp.Partial {
-				answered(s, resp, err)
-				r.add(ctx, s, began)
-			}
-			if !yield(resp, err) {
-				return
-			}
+func (r *recorder) Ask(ctx context.Context, at agentrt.Place, m model.Model, req *model.Request, yield func(*model.Response, error) bool) {
+	a := r.asking()
+	contents := req.Contents()
+	s := &a.step
+	s.at, s.name, s.seen, s.count = at, m.Name(), r.log.Len(), int32(len(contents)) //nolint:gosec // sessions are bounded
+	s.added = contents[r.before(s, req):]
+	a.yield, a.began = yield, time.Now()
+	m.Generate(ctx, req)(a.do)
+	if a == &r.own {
+		r.mu.Lock()
+		a.yield, a.step, r.used = nil, step{}, false
+		r.mu.Unlock()
+	}
+}
+
+// asking returns a value for one call of a model.
+func (r *recorder) asking() *asking {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	a := &r.own
+	if r.used {
+		a = &asking{}
+	}
+	if r.used = true; a.do == nil {
+		a.r, a.do = r, a.take
+	}
+	return a
+}
+
+// asking is one call of a model. It is a struct because a loop over a function
+// allocates each variable that it changes.
+type asking struct {
+	r     *recorder
+	do    func(*model.Response, error) bool // take
+	yield func(*model.Response, error) bool
+	began time.Time
+	step  step
+}
+
+func (a *asking) take(resp *model.Response, err error) bool {
+	if err == nil && (resp == nil || resp.Partial) {
+		return a.yield(resp, err)
+	}
+	s := &a.step
+	switch {
+	case err != nil:
+		s.encodedAnswer = failed(err)
+	case s.at.Direct:
+		s.resp = resp
+	default: // callbacks may change it
+		s.encodedAnswer = &encodedAnswer{output: encodeResponse(resp)}
+	}
+	a.r.add(s, a.began)
+	return a.yield(resp, err)
+}
+
+// before returns the index of the first content of a request that the previous one of
+// the agent did not have; for the first request, that of the message. It sets what they
+// have in common.
+func (r *recorder) before(s *step, req *model.Request) int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for i := len(r.steps) - 1; i >= 0; i-- {
+		last := &r.steps[i]
+		if last.fixed == nil || last.at.Agent != s.at.Agent || last.at.Branch != s.at.Branch {
+			continue
 		}
+		if last.fixed.is(s.name, req) {
+			if s.fixed, s.as = last.fixed, last.as; s.as == 0 {
+				s.as = int32(i + 1) //nolint:gosec // recordings are bounded
+			}
+		} else {
+			s.fixed = r.encoded.of(r.app, s.at.Agent, s.name, req)
+		}
+		return added(int(last.count), int(s.count))
 	}
+	s.fixed = r.encoded.of(r.app, s.at.Agent, s.name, req)
+	return added(0, int(s.count))
 }
 
-// answered sets the response of a model.
-func answered(s *replay.Step, resp *model.Response, err error) {
-	if err != nil {
-		failed(s, err)
-		return
-	}
-	s.Output = encode(&event.Event{
-		Content: resp.Content, ErrorCode: resp.ErrorCode, ErrorMessage: resp.ErrorMessage, FinishReason: resp.FinishReason,
-		ModelVersion: resp.ModelVersion, Usage: resp.Usage, Interrupted: resp.Interrupted, CustomMetadata: resp.CustomMetadata, Extra: resp.Extra,
-	})
-}
-
-func failed(s *replay.Step, err error) {
-	s.Error = err.Error()
-	if coded, ok := errors.AsType[*model.ResponseError](err); ok {
-		s.Error, s.ErrorCode = coded.Message, coded.Code
-	}
-}
-
-// request returns what is recorded of a request.
-func (r *recorder) request(at agentrt.Place, req *model.Request) *replay.Request {
-	return newRequest(r.encoded, req, r.sent.before(at, len(req.Contents())))
-}
-
-// sent is how many contents the last request of each agent had.
-type sent struct {
-	mu sync.Mutex
-	by map[agentrt.Place]int
-}
-
-// before returns the index of the first of n contents that the previous request of the
-// agent did not have; for the first request, that of the message.
-func (s *sent) before(at agentrt.Place, n int) int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	last, again := s.by[at]
-	if s.by == nil {
-		s.by = map[agentrt.Place]int{}
-	}
-	s.by[at] = n
-	if !again || last >= n {
-		return n - 1
+// added returns the index of the first of n contents that a request with last contents
+// did not have; for the first request, that of the message.
+func added(last, n int) int {
+	if last == 0 || last >= n {
+		return max(n-1, 0)
 	}
 	return last
 }
 
-// newRequest returns a request with the contents from an index on.
-func newRequest(known *encodings, req *model.Request, from int) *replay.Request {
-	contents := req.Contents()
-	doc := &replay.Request{Instruction: req.Instruction, Tools: known.tools(req.Tools), Config: known.config(req.Config), Contents: len(contents)}
-	for _, c := range contents[max(from, 0):] {
-		if raw, err := c.MarshalJSON(); err == nil {
-			doc.Added = append(doc.Added, raw)
-		}
+func failed(err error) *encodedAnswer {
+	if coded, ok := errors.AsType[*model.ResponseError](err); ok {
+		return &encodedAnswer{err: coded.Message, code: coded.Code}
 	}
-	return doc
+	return &encodedAnswer{err: err.Error()}
 }
 
 // Call implements agentrt.Edges.
 func (r *recorder) Call(tc *tool.Context, at agentrt.Place, t tool.Tool, args json.RawMessage) (any, error) {
 	d := t.Declaration()
-	s := &replay.Step{Kind: replay.ToolCall, Agent: at.Agent, Branch: at.Branch, Name: d.Name, Call: tc.FunctionCallID, Args: args}
+	s := step{at: at, name: d.Name, seen: r.log.Len(), call: tc.FunctionCallID, args: args}
 	began := time.Now()
 	value, err := t.Call(tc, args)
 	if err == nil {
-		value, err = returned(s, d, value, tc.Actions)
+		value, err = s.returned(&d, value, tc.Actions)
 	} else {
-		failed(s, err)
-		s.Output = outputOf(nil, tc.Actions)
+		s.encodedAnswer = failed(err)
+		s.output = outputOf(nil, tc.Actions)
 	}
-	r.add(tc, s, began)
+	r.add(&s, began)
 	return value, err
 }
 
-// returned sets the result of a tool, and returns it in the encoded form, so that it
+// returned notes the result of a tool, and returns it in the encoded form, so that it
 // is encoded once.
-func returned(s *replay.Step, d tool.Declaration, value any, actions *event.Actions) (any, error) {
+func (s *step) returned(d *tool.Declaration, value any, actions *event.Actions) (any, error) {
 	if value == nil && d.LongRunning {
-		s.Pending, s.Output = true, outputOf(nil, actions)
+		s.encodedAnswer = &encodedAnswer{pending: true, output: outputOf(nil, actions)}
 		return nil, nil
 	}
 	result, err := toolresult.Of(value)
 	if err != nil {
-		failed(s, err)
+		s.encodedAnswer = failed(err)
 		return nil, err
 	}
-	s.Output = outputOf(&event.FunctionResponse{Name: d.Name, Response: result}, actions)
-	return result, nil
+	if actions.Empty() {
+		s.result = result
+	} else { // those of several calls are one in the log
+		s.encodedAnswer = &encodedAnswer{output: outputOf(&event.FunctionResponse{Name: d.Name, Response: result}, actions)}
+	}
+	return toolresult.Encoded(result), nil
 }
 
 // outputOf returns the event with the result of a tool, which may be nil, and with
@@ -171,92 +234,31 @@ func encode(ev *event.Event) json.RawMessage {
 	return doc
 }
 
-// add adds a step. Secrets of the run are removed from it.
-func (r *recorder) add(ctx context.Context, s *replay.Step, began time.Time) {
-	s.Milliseconds = float64(time.Since(began).Microseconds()) / 1000
-	doc := encodeStep(nil, s)
-	if inv := agentrt.From(ctx); inv != nil && inv.Secrets != nil {
-		doc = inv.Secrets.Scrub(doc)
-	}
+// encodeResponse encodes what a model answered.
+func encodeResponse(resp *model.Response) json.RawMessage {
+	return encode(&event.Event{
+		Content: resp.Content, ErrorCode: resp.ErrorCode, ErrorMessage: resp.ErrorMessage, FinishReason: resp.FinishReason,
+		ModelVersion: resp.ModelVersion, Usage: resp.Usage, Interrupted: resp.Interrupted, CustomMetadata: resp.CustomMetadata, Extra: resp.Extra,
+	})
+}
+
+// add adds a step.
+func (r *recorder) add(s *step, began time.Time) {
+	s.took = time.Since(began)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.truncated || len(r.steps)+len(doc) > maxRecording {
-		r.truncated = true
+	if r.done {
 		return
 	}
-	if len(r.steps) > 0 {
-		r.steps = append(r.steps, ',')
+	if s.encodedAnswer != nil {
+		r.bytes += len(s.output)
+		r.truncated = r.truncated || r.bytes > maxRecording
 	}
-	r.steps = append(r.steps, doc...)
-}
-
-// encodings keeps the encoded forms of tools and settings of agents, which are the
-// same in most requests.
-type encodings struct {
-	mu      sync.Mutex
-	byTools map[*model.Declaration]encodedTools
-	configs map[*model.Config]json.RawMessage
-}
-
-type encodedTools struct {
-	of  []model.Declaration
-	doc json.RawMessage
-}
-
-// maxEncodings is how many forms are kept. Agents have few; toolsets and callbacks may
-// make new ones for each request.
-const maxEncodings = 1000
-
-func (e *encodings) tools(list []model.Declaration) json.RawMessage {
-	if len(list) == 0 {
-		return nil
+	if r.truncated {
+		return
 	}
-	e.mu.Lock()
-	known, ok := e.byTools[&list[0]]
-	e.mu.Unlock()
-	if ok && len(known.of) == len(list) {
-		return known.doc
+	if r.steps == nil {
+		r.steps = r.usual[:0]
 	}
-	docs := make([]replay.Declaration, len(list))
-	for i, d := range list {
-		docs[i] = replay.Declaration(d)
-	}
-	doc, err := json.Marshal(docs)
-	if err != nil {
-		return nil
-	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.byTools == nil || len(e.byTools) >= maxEncodings {
-		e.byTools = map[*model.Declaration]encodedTools{}
-	}
-	e.byTools[&list[0]] = encodedTools{list, doc}
-	return doc
-}
-
-func (e *encodings) config(c *model.Config) json.RawMessage {
-	if c == nil {
-		return nil
-	}
-	e.mu.Lock()
-	known, ok := e.configs[c]
-	e.mu.Unlock()
-	if ok {
-		return known
-	}
-	set := map[string]any{}
-	for _, s := range agentrt.Settings(c) {
-		set[s.Name] = s.Value
-	}
-	doc, err := json.Marshal(set)
-	if err != nil {
-		return nil
-	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.configs == nil || len(e.configs) >= maxEncodings {
-		e.configs = map[*model.Config]json.RawMessage{}
-	}
-	e.configs[c] = doc
-	return doc
+	r.steps = append(r.steps, *s)
 }

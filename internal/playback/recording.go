@@ -11,13 +11,10 @@ package playback
 import (
 	"encoding/json"
 	"fmt"
-	"strconv"
 
 	"github.com/parley-run/parley/event"
-	"github.com/parley-run/parley/internal/wire"
 	"github.com/parley-run/parley/model"
 	"github.com/parley-run/parley/replay"
-	"github.com/parley-run/parley/session"
 )
 
 // responseOf returns what the model answered.
@@ -51,67 +48,4 @@ func resultOf(s *replay.Step) (json.RawMessage, *event.Actions, error) {
 		result = r.Response
 	}
 	return result, &ev.Actions, nil
-}
-
-// parse joins the recordings of a run, one for each process that worked on it.
-func parse(list []*session.Recording) (*replay.Recording, error) {
-	all := &replay.Recording{}
-	for _, one := range list {
-		var r replay.Recording
-		if err := json.Unmarshal(one.JSON, &r); err != nil {
-			return nil, fmt.Errorf("read the recording of the run %s: %w", one.Run, err)
-		}
-		all.Code, all.Tools = r.Code, r.Tools
-		if all.State == nil {
-			all.State = r.State // when the first process began
-		}
-		all.Steps, all.Truncated = append(all.Steps, r.Steps...), all.Truncated || r.Truncated
-	}
-	return all, nil
-}
-
-// encodeStep appends the step in JSON. The parts of it are valid JSON, which
-// encoding/json would check and copy once more (BenchmarkRecord).
-func encodeStep(doc []byte, s *replay.Step) []byte {
-	doc = wire.Quote(append(doc, `{"kind":`...), string(s.Kind))
-	member := func(name, value string) {
-		if value != "" {
-			doc = wire.Quote(append(append(append(doc, `,"`...), name...), `":`...), value)
-		}
-	}
-	raw := func(name string, value json.RawMessage) {
-		if len(value) > 0 {
-			doc = append(append(append(append(doc, `,"`...), name...), `":`...), value...)
-		}
-	}
-	member("agent", s.Agent)
-	member("branch", s.Branch)
-	doc = wire.Quote(append(doc, `,"name":`...), s.Name)
-	doc = strconv.AppendFloat(append(doc, `,"ms":`...), s.Milliseconds, 'f', -1, 64)
-	if r := s.Request; r != nil {
-		doc = strconv.AppendInt(append(doc, `,"request":{"contents":`...), int64(r.Contents), 10)
-		member("instruction", r.Instruction)
-		raw("tools", r.Tools)
-		raw("config", r.Config)
-		if len(r.Added) > 0 {
-			doc = append(doc, `,"added":[`...)
-			for i, c := range r.Added {
-				if i > 0 {
-					doc = append(doc, ',')
-				}
-				doc = append(doc, c...)
-			}
-			doc = append(doc, ']')
-		}
-		doc = append(doc, '}')
-	}
-	member("call", s.Call)
-	raw("args", s.Args)
-	raw("output", s.Output)
-	member("error", s.Error)
-	member("errorCode", s.ErrorCode)
-	if s.Pending {
-		doc = append(doc, `,"pending":true`...)
-	}
-	return append(doc, '}')
 }

@@ -3,6 +3,7 @@ package playback
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -99,7 +100,9 @@ func (s *Service) recording(ctx context.Context, of *original) (*replay.Recordin
 			return nil, err
 		}
 		if len(list) == of.run.Attempt && len(list) > 0 {
-			return parse(list)
+			if recording, err := parse(list, of); !errors.Is(err, errReference) {
+				return recording, err
+			}
 		}
 	}
 	return fromLog(of), nil
@@ -169,7 +172,10 @@ func (s *Service) play(ctx context.Context, of *original, fork session.Key, reco
 	state := session.State{}
 	if maps.Copy(state, recording.State); recording.FromLog { // what the session shares with others is as it is now
 		maps.Copy(state, of.session.State)
-		maps.DeleteFunc(state, isOwn)
+		maps.DeleteFunc(state, func(name string, _ json.RawMessage) bool {
+			scope := session.ScopeOf(name)
+			return scope != session.ScopeUser && scope != session.ScopeApp
+		})
 	}
 	for name, value := range of.session.Initial {
 		if _, known := state[name]; !known {

@@ -4,12 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
-	"maps"
 	"math/rand/v2"
 	"sync"
 	"time"
 
 	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/agentrt"
 	"github.com/parley-run/parley/internal/run"
 	"github.com/parley-run/parley/internal/wire"
 	"github.com/parley-run/parley/replay"
@@ -24,6 +24,13 @@ const retention = 10 * time.Minute
 // recording must not hold up a run.
 const maxPending = 64 << 20
 
+// writeDelay is how long a recording waits for others that are stored with it. To wake
+// the goroutine that stores them costs more than to make one.
+const writeDelay = 100 * time.Millisecond
+
+// fullBatch is how many bytes of recordings are stored without delay.
+const fullBatch = 4 << 20
+
 // Recorder records runs. It stores recordings together, some time after their runs.
 type Recorder struct {
 	store   session.Recordings
@@ -35,7 +42,7 @@ type Recorder struct {
 
 	closing       sync.Once
 	stop, stopped chan struct{}
-	wake          chan struct{}
+	wake, now     chan struct{} // something is pending; it is to be stored without delay
 
 	mu      sync.Mutex
 	pending []*session.Recording
@@ -48,7 +55,7 @@ type Recorder struct {
 func NewRecorder(store session.Recordings, share float64, age time.Duration, code func(app string) string, log *slog.Logger) *Recorder {
 	r := &Recorder{
 		store: store, share: share, age: age, code: code, log: log,
-		stop: make(chan struct{}), stopped: make(chan struct{}), wake: make(chan struct{}, 1),
+		stop: make(chan struct{}), stopped: make(chan struct{}), wake: make(chan struct{}, 1), now: make(chan struct{}, 1),
 	}
 	go r.write()
 	return r
@@ -59,33 +66,33 @@ func (r *Recorder) Edges(b run.Beginning) run.Edges {
 	if r.share < 1 && rand.Float64() >= r.share { //nolint:gosec // it only chooses
 		return nil
 	}
-	return &recorded{recorder: recorder{encoded: &r.encoded}, to: r, work: b.Work, tools: b.Tools, state: sharedState(b.State)}
+	edges := &recorded{to: r, work: b.Work, tools: b.Tools, state: sharedState(b.Log.Shared()), secrets: b.Secrets}
+	edges.app, edges.encoded, edges.log = b.Key.App, &r.encoded, b.Log
+	if n := b.Log.Len(); n > 0 {
+		if last := b.Log.At(n - 1); last.Author == event.User && last.InvocationID == b.Run {
+			edges.message = last
+		}
+	}
+	return edges
 }
 
 // recorded are the edges of a recorded run.
 type recorded struct {
 	recorder
 
-	to    *Recorder
-	work  run.Work
-	tools []tool.Declaration
-	state []byte // in JSON
+	to      *Recorder
+	work    run.Work
+	tools   []tool.Declaration
+	state   []byte // in JSON
+	secrets agentrt.Secrets
 }
 
 // maxState is how many bytes of shared state are recorded. It is not recorded if there
 // is more.
 const maxState = 64 << 10
 
-// isOwn reports whether a key of the state is not shared with other sessions.
-func isOwn(name string, _ json.RawMessage) bool {
-	scope := session.ScopeOf(name)
-	return scope != session.ScopeUser && scope != session.ScopeApp
-}
-
 // sharedState returns what a session shares with others, in JSON; nil for nothing.
-func sharedState(state tool.Lookup) []byte {
-	shared := session.State(state.All())
-	maps.DeleteFunc(shared, isOwn)
+func sharedState(shared session.State) []byte {
 	if len(shared) == 0 {
 		return nil
 	}
@@ -96,17 +103,19 @@ func sharedState(state tool.Lookup) []byte {
 	return doc
 }
 
-// Emit implements run.Edges.
-func (*recorded) Emit(_ context.Context, ev *event.Event, store func(*event.Event) error) error {
-	return store(ev)
-}
+// buffers has those in which recordings are encoded.
+var buffers = sync.Pool{New: func() any { return new([]byte) }}
+
+// maxBuffer is the largest buffer that is used again.
+const maxBuffer = 64 << 10
 
 // Done stores the recording.
 func (r *recorded) Done() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	doc := make([]byte, 0, len(r.steps)+256)
-	doc = append(append(append(doc, `{"steps":[`...), r.steps...), ']')
+	r.done = true
+	buffer := buffers.Get().(*[]byte) //nolint:forcetypeassert // it has nothing else
+	doc := r.encode((*buffer)[:0])
 	if r.to.code != nil {
 		doc = wire.Quote(append(doc, `,"code":`...), r.to.code(r.work.Key.App))
 	}
@@ -125,7 +134,16 @@ func (r *recorded) Done() {
 	if r.truncated {
 		doc = append(doc, `,"truncated":true`...)
 	}
-	r.to.add(&session.Recording{Key: r.work.Key, Run: r.work.Run, Attempt: r.work.Attempt, JSON: append(doc, '}')})
+	doc = append(doc, '}')
+	kept := append([]byte(nil), doc...)
+	if *buffer = doc; cap(doc) <= maxBuffer {
+		buffers.Put(buffer)
+	}
+	if r.secrets != nil {
+		kept = r.secrets.Scrub(kept)
+	}
+	r.to.add(&session.Recording{Key: r.work.Key, Run: r.work.Run, Attempt: r.work.Attempt, JSON: kept})
+	clear(r.steps)
 	r.steps = nil
 }
 
@@ -139,9 +157,16 @@ func (r *Recorder) add(one *session.Recording) {
 	r.pending, r.bytes = append(r.pending, one), r.bytes+len(one.JSON)
 	if r.idle == nil {
 		r.idle = make(chan struct{})
+		signal(r.wake)
 	}
+	if r.bytes > fullBatch {
+		signal(r.now)
+	}
+}
+
+func signal(to chan struct{}) {
 	select {
-	case r.wake <- struct{}{}:
+	case to <- struct{}{}:
 	default:
 	}
 }
@@ -153,9 +178,17 @@ func (r *Recorder) write() {
 	defer cancel()
 	sweep := time.NewTicker(retention)
 	defer sweep.Stop()
+	delay := time.NewTimer(writeDelay)
+	defer delay.Stop()
 	for {
 		select {
 		case <-r.wake:
+			delay.Reset(writeDelay)
+			select {
+			case <-delay.C:
+			case <-r.now:
+			case <-r.stop:
+			}
 			r.put(ctx)
 		case <-sweep.C:
 			r.sweep(ctx)
@@ -220,6 +253,7 @@ func (r *Recorder) Flush(ctx context.Context) {
 	if idle == nil {
 		return
 	}
+	signal(r.now)
 	select {
 	case <-idle:
 	case <-r.stopped:

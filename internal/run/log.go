@@ -30,7 +30,7 @@ type log struct {
 	searched int
 }
 
-var _ agentrt.Log = (*log)(nil)
+var _ Log = (*log)(nil)
 
 // usualEvents is how many events most runs have: the message, a call, its
 // response, and the answer (BenchmarkRun).
@@ -205,6 +205,21 @@ func (l *log) Get(key string) (json.RawMessage, bool) {
 	defer l.mu.RUnlock()
 	v, ok := l.state[key]
 	return v, ok
+}
+
+// Shared implements Log.
+func (l *log) Shared() (shared session.State) {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	for k, v := range l.state {
+		if scope := session.ScopeOf(k); scope == session.ScopeUser || scope == session.ScopeApp {
+			if shared == nil {
+				shared = session.State{}
+			}
+			shared[k] = v
+		}
+	}
+	return shared
 }
 
 func (l *log) All() map[string]json.RawMessage {

@@ -50,10 +50,14 @@ const (
 // Edges makes the calls of models and tools of one run.
 type Edges interface {
 	agentrt.Edges
-	// Emit calls store with an event of the agents, perhaps after those of others.
-	Emit(ctx context.Context, ev *event.Event, store func(*event.Event) error) error
 	// Done is called when the agents have returned, before the run ends.
 	Done()
+}
+
+// Ordered are edges that also choose when events are stored.
+type Ordered interface {
+	// Emit calls store with an event of the agents, perhaps after those of others.
+	Emit(ctx context.Context, ev *event.Event, store func(*event.Event) error) error
 }
 
 // Beginning is a run whose agents begin.
@@ -61,8 +65,18 @@ type Beginning struct {
 	Work
 	// Tools are those of the client.
 	Tools []tool.Declaration
-	// State is the session's.
-	State tool.Lookup
+	// Log is that of the run. It has the message already.
+	Log Log
+	// Secrets removes the secrets of the run; nil if there are none.
+	Secrets agentrt.Secrets
+}
+
+// Log is the session as the agents of a run see it.
+type Log interface {
+	agentrt.Log
+	// Shared returns a copy of the state that the session shares with others; nil if
+	// there is none.
+	Shared() session.State
 }
 
 // Work describes a run that this process starts to work on.
@@ -159,12 +173,16 @@ func (e *Engine) forgotten(keys ...session.Key) {
 func (e *Engine) Running() int { return e.turns.len() }
 
 // edges returns what makes the calls of the run; nil if they are made directly.
-func (t *turn) edges(state tool.Lookup) Edges {
+func (t *turn) edges(log *log) Edges {
 	if t.engine.cfg.Edges == nil {
 		return nil
 	}
 	t.mu.Lock()
 	w := Work{Key: t.req.Key, Run: t.id, Attempt: t.row.Attempt, Resumes: t.row.Resumes}
 	t.mu.Unlock()
-	return t.engine.cfg.Edges(Beginning{w, t.req.Tools, state})
+	b := Beginning{Work: w, Tools: t.req.Tools, Log: log}
+	if t.creds != nil {
+		b.Secrets = t.creds
+	}
+	return t.engine.cfg.Edges(b)
 }

@@ -320,7 +320,9 @@ func (t *turn) drive(takeover bool) {
 		emit := t.emit
 		if edges := t.edges(log); edges != nil {
 			inv.Edges = edges
-			emit = func(ev *event.Event) error { return edges.Emit(ctx, ev, t.emit) }
+			if o, ok := edges.(Ordered); ok {
+				emit = func(ev *event.Event) error { return o.Emit(ctx, ev, t.emit) }
+			}
 			defer edges.Done()
 		}
 		if err := t.completeLogins(ctx, log); err != nil {

@@ -8,8 +8,14 @@ import (
 	"github.com/parley-run/parley/internal/wire"
 )
 
+// Encoded is what Of has returned. Of returns it as it is.
+type Encoded json.RawMessage
+
 // Of encodes what a tool returned as the JSON object that the model gets.
 func Of(value any) (json.RawMessage, error) {
+	if done, ok := value.(Encoded); ok {
+		return json.RawMessage(done), nil
+	}
 	raw, ok := value.(json.RawMessage)
 	if !ok {
 		var err error

@@ -1,0 +1,220 @@
+package playback
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/wire"
+)
+
+// maxSearch is how many events are searched for the one with an answer or a content.
+// Most are the first. What is not found is encoded.
+const maxSearch = 64
+
+// encode appends the beginning of the recording to doc. Answers and contents that an
+// event of the log has are the id of the event: a log only grows, and is deleted
+// together with its recordings. See stored for the format.
+func (r *recorder) encode(doc []byte) []byte {
+	doc = append(doc, `{"steps":[`...)
+	for i := range r.steps {
+		end := len(doc)
+		if i > 0 {
+			doc = append(doc, ',')
+		}
+		doc = r.encodeStep(doc, &r.steps[i])
+		if len(doc) > maxRecording {
+			doc, r.truncated = doc[:end], true
+			break
+		}
+	}
+	return append(doc, ']')
+}
+
+func (r *recorder) encodeStep(doc []byte, s *step) []byte {
+	if s.fixed != nil {
+		doc = append(doc, s.fixed.step...)
+	} else {
+		doc = member(append(doc, `{"kind":"tool"`...), "agent", s.at.Agent)
+		doc = wire.Quote(append(doc, `,"name":`...), s.name)
+	}
+	doc = member(doc, "branch", s.at.Branch)
+	doc = appendMilliseconds(append(doc, `,"ms":`...), s.took)
+	if s.fixed != nil {
+		doc = r.encodeRequest(doc, s)
+	} else {
+		doc = member(doc, "call", s.call)
+		if len(s.args) > 0 {
+			doc = append(append(doc, `,"args":`...), s.args...)
+		}
+	}
+	switch {
+	case s.resp != nil:
+		if s.event = r.find(s, isAnswer); s.event == nil {
+			s.encodedAnswer = &encodedAnswer{output: encodeResponse(s.resp)}
+		}
+	case s.result != nil:
+		if s.event = r.find(s, hasResult); s.event == nil {
+			s.encodedAnswer = &encodedAnswer{output: outputOf(&event.FunctionResponse{Name: s.name, Response: s.result}, &event.Actions{})}
+		}
+	}
+	if s.event != nil {
+		doc = wire.Quote(append(doc, `,"event":`...), s.event.ID)
+	}
+	if a := s.encodedAnswer; a != nil {
+		if len(a.output) > 0 {
+			doc = append(append(doc, `,"output":`...), a.output...)
+		}
+		doc = member(doc, "error", a.err)
+		doc = member(doc, "errorCode", a.code)
+		if a.pending {
+			doc = append(doc, `,"pending":true`...)
+		}
+	}
+	return append(doc, '}')
+}
+
+func (r *recorder) encodeRequest(doc []byte, s *step) []byte {
+	doc = strconv.AppendInt(append(doc, `,"request":{"contents":`...), int64(s.count), 10)
+	if s.as > 0 {
+		doc = strconv.AppendInt(append(doc, `,"as":`...), int64(s.as), 10)
+	} else {
+		doc = append(doc, s.fixed.doc...)
+	}
+	if len(s.added) == 0 {
+		return append(doc, '}')
+	}
+	doc = append(doc, `,"added":[`...)
+	from := max(s.seen-len(s.added), 0)
+	for i, c := range s.added {
+		if i > 0 {
+			doc = append(doc, ',')
+		}
+		at := min(from+i, s.seen-1)
+		if ev := r.holder(at, s.seen, c); ev != nil {
+			doc = r.reference(doc, ev)
+			continue
+		}
+		raw, err := c.MarshalJSON()
+		if err != nil {
+			raw = []byte("null")
+		}
+		doc = append(doc, raw...)
+	}
+	return append(doc, "]}"...)
+}
+
+// holder returns the event before end that has a content, which is probably the one
+// at that place; nil if there is none.
+func (r *recorder) holder(at, end int, c *event.Content) *event.Event {
+	if at < 0 {
+		return nil
+	}
+	if ev := r.log.At(at); ev.ID != "" && sameContent(c, ev.Content) {
+		return ev
+	}
+	for i := end - 1; i >= max(end-maxSearch, 0); i-- {
+		if ev := r.log.At(i); ev.ID != "" && sameContent(c, ev.Content) {
+			return ev
+		}
+	}
+	return nil
+}
+
+// find returns the first event after a call that is the one with its answer; nil if
+// there is none.
+func (r *recorder) find(s *step, is func(*step, *event.Event) bool) *event.Event {
+	for i, end := s.seen, min(r.log.Len(), s.seen+maxSearch); i < end; i++ {
+		if ev := r.log.At(i); ev.ID != "" && is(s, ev) {
+			return ev
+		}
+	}
+	return nil
+}
+
+// isAnswer reports whether an event says all that a model has answered.
+func isAnswer(s *step, ev *event.Event) bool {
+	resp := s.resp
+	return ev.Author == s.at.Agent && ev.Branch == s.at.Branch && ev.Usage == resp.Usage &&
+		ev.ErrorCode == resp.ErrorCode && ev.ErrorMessage == resp.ErrorMessage && ev.FinishReason == resp.FinishReason &&
+		ev.ModelVersion == resp.ModelVersion && ev.Interrupted == resp.Interrupted && len(resp.CustomMetadata)+len(resp.Extra) == 0 &&
+		sameContent(resp.Content, ev.Content)
+}
+
+// hasResult reports whether an event has the result of a call of a tool.
+func hasResult(s *step, ev *event.Event) bool {
+	if ev.Content == nil {
+		return false
+	}
+	for _, p := range ev.Content.Parts {
+		if f := p.FunctionResponse; f != nil && f.ID == s.call && f.Name == s.name && sameBytes(f.Response, s.result) {
+			return true
+		}
+	}
+	return false
+}
+
+// sameContent reports whether two contents are the same but for the ids of calls. It
+// compares addresses rather than bytes: contents that are made of an event share what
+// it has.
+func sameContent(a, b *event.Content) bool {
+	if a == b {
+		return true
+	}
+	if a == nil || b == nil || len(a.Parts) != len(b.Parts) || a.Role != b.Role && (a.Role != "" || b.Role != event.RoleModel) {
+		return false
+	}
+	for i, p := range a.Parts {
+		if q := b.Parts[i]; p != q && !samePart(p, q) {
+			return false
+		}
+	}
+	return true
+}
+
+func samePart(p, q *event.Part) bool {
+	if p.Text != q.Text || p.Thought != q.Thought || !sameBytes(p.ThoughtSignature, q.ThoughtSignature) || len(p.Extra)+len(q.Extra) > 0 ||
+		p.InlineData != q.InlineData || p.FileData != q.FileData || p.ExecutableCode != q.ExecutableCode || p.CodeExecutionResult != q.CodeExecutionResult {
+		return false
+	}
+	if a, b := p.FunctionCall, q.FunctionCall; a != b && (a == nil || b == nil || a.Name != b.Name || !sameBytes(a.Args, b.Args)) {
+		return false
+	}
+	a, b := p.FunctionResponse, q.FunctionResponse
+	return a == b || a != nil && b != nil && a.Name == b.Name && a.WillContinue == b.WillContinue && sameBytes(a.Response, b.Response)
+}
+
+func sameBytes[B ~[]byte](a, b B) bool {
+	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
+}
+
+// reference appends which event has a content: the number of the step with that
+// event, 0 for the message, or its id.
+func (r *recorder) reference(doc []byte, ev *event.Event) []byte {
+	if ev == r.message {
+		return append(doc, '0')
+	}
+	for i := len(r.steps) - 1; i >= max(len(r.steps)-maxSearch, 0); i-- {
+		if r.steps[i].event == ev {
+			return strconv.AppendInt(doc, int64(i+1), 10)
+		}
+	}
+	return wire.Quote(doc, ev.ID)
+}
+
+// member appends a member of an object, unless its value is empty.
+func member(doc []byte, name, value string) []byte {
+	if value == "" {
+		return doc
+	}
+	return wire.Quote(append(append(append(doc, `,"`...), name...), `":`...), value)
+}
+
+// appendMilliseconds appends milliseconds with three digits, which is cheaper than to
+// format a floating-point number.
+func appendMilliseconds(doc []byte, d time.Duration) []byte {
+	us := max(d.Microseconds(), 0)
+	doc = strconv.AppendInt(doc, us/1000, 10)
+	us %= 1000
+	return append(doc, '.', '0'+byte(us/100), '0'+byte(us/10%10), '0'+byte(us%10))
+}

@@ -1,0 +1,129 @@
+package playback
+
+import (
+	"encoding/json"
+	"sync"
+
+	"github.com/parley-run/parley/internal/agentrt"
+	"github.com/parley-run/parley/internal/wire"
+	"github.com/parley-run/parley/model"
+	"github.com/parley-run/parley/replay"
+)
+
+// encodings keeps the encoded forms of what is the same in most requests of an agent.
+type encodings struct {
+	mu      sync.Mutex
+	agents  map[agentOf]*fixed
+	byTools map[*model.Declaration]encodedTools
+	configs map[*model.Config]json.RawMessage
+}
+
+type encodedTools struct {
+	of  []model.Declaration
+	doc json.RawMessage
+}
+
+// maxEncodings is how many forms are kept. Agents have few; toolsets and callbacks may
+// make new ones for each request.
+const maxEncodings = 1000
+
+func (e *encodings) tools(list []model.Declaration) json.RawMessage {
+	if len(list) == 0 {
+		return nil
+	}
+	e.mu.Lock()
+	known, ok := e.byTools[&list[0]]
+	e.mu.Unlock()
+	if ok && len(known.of) == len(list) {
+		return known.doc
+	}
+	docs := make([]replay.Declaration, len(list))
+	for i, d := range list {
+		docs[i] = replay.Declaration(d)
+	}
+	doc, err := json.Marshal(docs)
+	if err != nil {
+		return nil
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.byTools == nil || len(e.byTools) >= maxEncodings {
+		e.byTools = map[*model.Declaration]encodedTools{}
+	}
+	e.byTools[&list[0]] = encodedTools{list, doc}
+	return doc
+}
+
+func (e *encodings) config(c *model.Config) json.RawMessage {
+	if c == nil {
+		return nil
+	}
+	e.mu.Lock()
+	known, ok := e.configs[c]
+	e.mu.Unlock()
+	if ok {
+		return known
+	}
+	set := map[string]any{}
+	for _, s := range agentrt.Settings(c) {
+		set[s.Name] = s.Value
+	}
+	doc, err := json.Marshal(set)
+	if err != nil {
+		return nil
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.configs == nil || len(e.configs) >= maxEncodings {
+		e.configs = map[*model.Config]json.RawMessage{}
+	}
+	e.configs[c] = doc
+	return doc
+}
+
+type agentOf struct{ app, agent string }
+
+// fixed is what is the same in most requests of an agent.
+type fixed struct {
+	instruction string
+	tools       []model.Declaration
+	config      *model.Config
+	name        string // of the model
+	step        []byte // the beginning of the step
+	doc         []byte // the members of the request
+}
+
+// is reports whether a request has the same.
+func (f *fixed) is(name string, req *model.Request) bool {
+	return f.config == req.Config && f.name == name && f.instruction == req.Instruction && len(f.tools) == len(req.Tools) &&
+		(len(f.tools) == 0 || &f.tools[0] == &req.Tools[0])
+}
+
+// of returns what a request of an agent has in common with others.
+func (e *encodings) of(app, agent, name string, req *model.Request) *fixed {
+	at := agentOf{app, agent}
+	e.mu.Lock()
+	last := e.agents[at]
+	e.mu.Unlock()
+	if last != nil && last.is(name, req) {
+		return last
+	}
+	f := &fixed{instruction: req.Instruction, tools: req.Tools, config: req.Config, name: name}
+	f.step = wire.Quote(append(member([]byte(`{"kind":"model"`), "agent", agent), `,"name":`...), name)
+	if f.instruction != "" {
+		f.doc = wire.Quote(append(f.doc, `,"instruction":`...), f.instruction)
+	}
+	if doc := e.tools(req.Tools); doc != nil {
+		f.doc = append(append(f.doc, `,"tools":`...), doc...)
+	}
+	if doc := e.config(req.Config); doc != nil {
+		f.doc = append(append(f.doc, `,"config":`...), doc...)
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.agents == nil || len(e.agents) >= maxEncodings {
+		e.agents = map[agentOf]*fixed{}
+	}
+	e.agents[at] = f
+	return f
+}

@@ -1,0 +1,163 @@
+package playback
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/replay"
+	"github.com/parley-run/parley/session"
+)
+
+// stored is a recording as it is stored. What the log has is the id of an event there;
+// recordings of earlier versions have everything in full.
+type stored struct {
+	replay.Recording
+
+	Steps []*storedStep `json:"steps"`
+}
+
+type storedStep struct {
+	replay.Step
+
+	Request *storedRequest `json:"request"`
+	// Event is the event with the answer.
+	Event string `json:"event"`
+}
+
+type storedRequest struct {
+	// A content of Added may be the id of the event that has it, the number of the step
+	// with that event, or 0 for the message.
+	replay.Request
+
+	// As is the number of the step with the same instruction, tools and settings.
+	As int `json:"as"`
+}
+
+// errReference means that a recording refers to an event that is not in the log.
+var errReference = errors.New("the log does not have an event of the recording")
+
+// parse joins the recordings of a run, one for each process that worked on it.
+func parse(list []*session.Recording, of *original) (*replay.Recording, error) {
+	all := &replay.Recording{Steps: []*replay.Step{}}
+	events := references{of: of}
+	for n, one := range list {
+		var r stored
+		if err := json.Unmarshal(one.JSON, &r); err != nil {
+			return nil, fmt.Errorf("read the recording of the run %s: %w", one.Run, err)
+		}
+		all.Code, all.Tools = r.Code, r.Tools
+		if all.State == nil {
+			all.State = r.State // when the first process began
+		}
+		all.Truncated = all.Truncated || r.Truncated
+		for i, s := range r.Steps {
+			switch err := events.resolve(r.Steps[:i], s); {
+			case err == nil:
+				all.Steps = append(all.Steps, &s.Step)
+			case n == len(list)-1:
+				return nil, fmt.Errorf("read the recording of the run %s: %w", one.Run, err)
+			} // an answer that was not stored before another process took over was asked for again
+		}
+	}
+	return all, nil
+}
+
+// references finds the events that a recording refers to.
+type references struct {
+	of   *original
+	byID map[string]*event.Event
+	all  bool // also those before the run
+}
+
+// event returns the event with an id. Most are of the run.
+func (r *references) event(id string) (*event.Event, error) {
+	if r.byID == nil {
+		r.byID = map[string]*event.Event{r.of.message.ID: r.of.message}
+		for _, ev := range r.of.events {
+			r.byID[ev.ID] = ev
+		}
+	}
+	if ev := r.byID[id]; ev != nil {
+		return ev, nil
+	}
+	if !r.all {
+		r.all = true
+		for _, entry := range r.of.before {
+			if ev, err := entry.Decode(); err == nil {
+				r.byID[ev.ID] = ev
+			}
+		}
+	}
+	if ev := r.byID[id]; ev != nil {
+		return ev, nil
+	}
+	return nil, errReference
+}
+
+// resolve replaces what a step refers to; before are those before it.
+func (r *references) resolve(before []*storedStep, s *storedStep) error {
+	if s.Request != nil {
+		if err := r.request(before, s.Request); err != nil {
+			return err
+		}
+		s.Step.Request = &s.Request.Request
+	}
+	if s.Event == "" {
+		return nil
+	}
+	ev, err := r.event(s.Event)
+	if err != nil {
+		return err
+	}
+	if s.Kind == replay.ModelCall {
+		s.Output = encode(&event.Event{
+			Content: ev.Content, ErrorCode: ev.ErrorCode, ErrorMessage: ev.ErrorMessage, FinishReason: ev.FinishReason,
+			ModelVersion: ev.ModelVersion, Usage: ev.Usage, Interrupted: ev.Interrupted,
+		})
+		return nil
+	}
+	for _, answer := range ev.FunctionResponses() {
+		if answer.ID == s.Call {
+			s.Output = outputOf(&event.FunctionResponse{Name: answer.Name, Response: answer.Response}, &event.Actions{})
+			return nil
+		}
+	}
+	return errReference
+}
+
+func (r *references) request(before []*storedStep, req *storedRequest) error {
+	if req.As > 0 {
+		if req.As > len(before) || before[req.As-1].Request == nil {
+			return errReference
+		}
+		same := before[req.As-1].Request
+		req.Instruction, req.Tools, req.Config = same.Instruction, same.Tools, same.Config
+	}
+	for i, c := range req.Added {
+		if len(c) == 0 || c[0] == '{' {
+			continue
+		}
+		var id string
+		if n, err := strconv.Atoi(string(c)); err == nil && n == 0 {
+			id = r.of.message.ID
+		} else if err == nil && n > 0 && n <= len(before) {
+			id = before[n-1].Event
+		} else if err := json.Unmarshal(c, &id); err != nil {
+			return err
+		}
+		ev, err := r.event(id)
+		if err != nil {
+			return err
+		}
+		if ev.Content == nil {
+			return errReference
+		}
+		if req.Added[i], err = ev.Content.MarshalJSON(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
