@@ -97,6 +97,19 @@ func (e *edges) trees(t *testing.T) map[string]*agent.Agent {
 		}
 		return model.Text(resp.Content.Text() + "!"), nil
 	}}
+	inPlace := lead
+	inPlace.AfterModel = []agent.AfterModel{func(_ *tool.Context, resp *model.Response) (*model.Response, error) {
+		for _, p := range resp.Content.Parts {
+			if p.Text != "" {
+				p.Text += "?"
+			}
+		}
+		return nil, nil
+	}}
+	after := lead
+	after.AfterTool = []agent.AfterTool{func(*tool.Context, *agent.Call, json.RawMessage) (any, error) {
+		return map[string]string{"changed": "yes"}, nil
+	}}
 	inner := lead
 	inner.Name = "inner"
 	double := agent.NewNode("double", func(_ *agent.NodeContext, in string) (string, error) { return in + in, nil }, agent.NodeConfig{})
@@ -124,6 +137,8 @@ func (e *edges) trees(t *testing.T) map[string]*agent.Agent {
 		"fails":   ok(agent.NewLLM(fails)),
 		"twice":   ok(agent.NewLLM(twice)),
 		"changed": ok(agent.NewLLM(changed)),
+		"inplace": ok(agent.NewLLM(inPlace)),
+		"after":   ok(agent.NewLLM(after)),
 		"files":   ok(agent.NewLLM(files)),
 		"confirm": ok(agent.NewLLM(asks)),
 		"long":    ok(agent.NewLLM(waits)),
@@ -219,6 +234,8 @@ func differences(r *replay.Report) string {
 // onlyRecorded are the applications whose runs cannot be repeated from the log.
 var onlyRecorded = map[string]string{
 	"changed":    "the log has what callbacks made of the answer",
+	"inplace":    "the log has what callbacks made of the answer",
+	"after":      "the log has what callbacks made of the result",
 	"astool":     "the log does not have what agents in tools do",
 	"compaction": "the log does not have the answer of the model that summarizes",
 	"broken":     "the log does not have why a model could not be reached",

@@ -1,0 +1,93 @@
+package playback
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/session"
+)
+
+// aRun is one with a message, a call of a tool, its result, and an answer.
+func aRun(t *testing.T) *original {
+	t.Helper()
+	of := &original{message: &event.Event{ID: "m", Author: event.User, Content: event.Text(event.RoleUser, "hello")}}
+	for _, doc := range []string{
+		`{"id":"e1","author":"a","content":{"role":"model","parts":[{"functionCall":{"id":"c","name":"note","args":{}}}]},"modelVersion":"v"}`,
+		`{"id":"e2","author":"a","content":{"role":"user","parts":[{"functionResponse":{"id":"c","name":"note","response":{"ok":true}}}]}}`,
+	} {
+		ev := &event.Event{}
+		if err := ev.UnmarshalJSON([]byte(doc)); err != nil {
+			t.Fatal(err)
+		}
+		of.events = append(of.events, ev)
+	}
+	return of
+}
+
+const (
+	// inFull is a recording as earlier versions have stored it.
+	inFull = `{"steps":[{"kind":"model","agent":"a","name":"n","ms":1.5,"request":{"contents":1,"instruction":"Be kind.","added":[{"role":"user","parts":[{"text":"hello"}]}]},` +
+		`"output":{"content":{"role":"model","parts":[{"functionCall":{"id":"c","name":"note","args":{}}}]}}}],"code":"x"}`
+	referring = `{"steps":[{"kind":"model","agent":"a","name":"n","ms":1.5,"request":{"contents":1,"instruction":"Be kind.","added":[0]},"event":"e1"},` +
+		`{"kind":"tool","agent":"a","name":"note","ms":0.001,"call":"c","args":{},"event":"e2"},` +
+		`{"kind":"model","agent":"a","name":"n","ms":2,"request":{"contents":3,"as":1,"added":[1,"e2"]},"output":{"content":{"role":"model","parts":[{"text":"done"}]}}}],"code":"x"}`
+	dangling = `{"steps":[{"kind":"model","agent":"a","name":"n","ms":1.5,"event":"gone"}]}`
+)
+
+func recordings(docs ...string) (list []*session.Recording) {
+	for i, doc := range docs {
+		list = append(list, &session.Recording{Run: "r", Attempt: i + 1, JSON: []byte(doc)})
+	}
+	return list
+}
+
+func TestParseStored(t *testing.T) {
+	t.Parallel()
+	for _, doc := range []string{inFull, referring} {
+		r, err := parse(recordings(doc), aRun(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		first := r.Steps[0]
+		if first.Request.Instruction != "Be kind." || string(first.Request.Added[0]) != `{"role":"user","parts":[{"text":"hello"}]}` {
+			t.Errorf("the request is %+v", first.Request)
+		}
+		resp, err := responseOf(first)
+		if err != nil || len(resp.Content.Parts) != 1 || resp.Content.Parts[0].FunctionCall.Name != "note" {
+			t.Errorf("the response is %+v, %v", resp, err)
+		}
+	}
+	r, err := parse(recordings(referring), aRun(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if result, actions, err := resultOf(r.Steps[1]); err != nil || string(result) != `{"ok":true}` || !actions.Empty() {
+		t.Errorf("the result is %s, %+v, %v", result, actions, err)
+	}
+	last := r.Steps[2].Request
+	if last.Instruction != "Be kind." || len(last.Added) != 2 || last.Contents != 3 {
+		t.Errorf("the last request is %+v", last)
+	}
+	for i, want := range []string{
+		`{"role":"model","parts":[{"functionCall":{"id":"c","name":"note","args":{}}}]}`,
+		`{"role":"user","parts":[{"functionResponse":{"id":"c","name":"note","response":{"ok":true}}}]}`,
+	} {
+		if string(last.Added[i]) != want {
+			t.Errorf("content %d is %s", i, last.Added[i])
+		}
+	}
+}
+
+// An event that is not in the log makes a recording unusable, unless it is of a process
+// that lost the run before it could store the event.
+func TestParseDangling(t *testing.T) {
+	t.Parallel()
+	if _, err := parse(recordings(dangling), aRun(t)); !errors.Is(err, errReference) {
+		t.Errorf("a recording that refers to nothing: %v", err)
+	}
+	r, err := parse(recordings(dangling, referring), aRun(t))
+	if err != nil || len(r.Steps) != 3 {
+		t.Errorf("after a takeover: %+v, %v", r, err)
+	}
+}
