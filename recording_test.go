@@ -20,16 +20,17 @@ import (
 	"github.com/parley-run/parley/replay"
 	"github.com/parley-run/parley/session"
 	"github.com/parley-run/parley/tool"
+	"github.com/parley-run/parley/tool/code"
 )
 
 // edges counts the calls of models and tools.
 type edges struct {
-	models, tools atomic.Int64
-	name          string // of the agent led, if it has another one
-	instruction   string // of the agent led
-	described     string // the description of the tool note
-	session       string // the URL of the store
-	text          string // what the model says in the end
+	models, tools atomic.Int64 // also lists of tools, code, and messages to other servers
+	name          string       // of the agent led, if it has another one
+	instruction   string       // of the agent led
+	described     string       // the description of the tool note
+	session       string       // the URL of the store
+	text          string       // what the model says in the end
 }
 
 // model is one that answers with answer, and counts.
@@ -71,6 +72,61 @@ func toolThen(name string, args any, text func() string) scripted.Step {
 		return scripted.Call(name, args)(ctx, req)
 	}
 }
+
+// listing is a toolset that counts how often it is asked.
+type listing struct {
+	*edges
+	one tool.Tool
+}
+
+func (l listing) Tools(*tool.Context) ([]tool.Tool, error) {
+	l.tools.Add(1)
+	return []tool.Tool{l.one}, nil
+}
+
+// executing is an executor that counts.
+type executing struct{ *edges }
+
+func (e executing) Execute(*tool.Context, *code.Request) (*code.Result, error) {
+	return &code.Result{Stdout: fmt.Sprint("execution ", e.tools.Add(1)), Files: []code.File{{Name: "a.txt", Data: []byte("a")}}}, nil
+}
+
+// codeThen writes code, and says something when it has the result.
+func codeThen(source string, text func() string) scripted.Step {
+	return func(ctx context.Context, req *model.Request) iter.Seq2[*model.Response, error] {
+		contents := req.Contents()
+		if strings.Contains(contents[len(contents)-1].Text(), "execution") {
+			return scripted.Say(text())(ctx, req)
+		}
+		return scripted.Say("```python\n"+source+"\n```")(ctx, req)
+	}
+}
+
+// far is an agent of another server that counts. It cannot be reached the third time.
+type far struct{ *edges }
+
+func (f far) Send(_ context.Context, _ *agent.RemoteAuth, m *agent.RemoteMessage) iter.Seq2[*agent.RemoteUpdate, error] {
+	return func(yield func(*agent.RemoteUpdate, error) bool) {
+		n := f.tools.Add(1)
+		task := fmt.Sprint("task-", n)
+		say := func(text string, ended bool) bool {
+			ev := &event.Event{Content: event.Text(event.RoleModel, text)}
+			return yield(&agent.RemoteUpdate{Task: task, Conversation: "talk", Event: ev, ID: text, Ended: ended}, nil)
+		}
+		if say(fmt.Sprint("first ", n), false) && len(m.Parts) > 0 && m.Parts[0].Text == "and again" {
+			yield(nil, errors.New("no route to the agent"))
+			return
+		}
+		say(fmt.Sprint("then ", n), true)
+	}
+}
+
+func (f far) Follow(context.Context, *agent.RemoteAuth, string) iter.Seq2[*agent.RemoteUpdate, error] {
+	f.tools.Add(1)
+	return func(func(*agent.RemoteUpdate, error) bool) {}
+}
+
+func (f far) Cancel(context.Context, *agent.RemoteAuth, string) error { return nil }
 
 // trees are applications that use the two edges in all ways that there are.
 func (e *edges) trees(t *testing.T) map[string]*agent.Agent {
@@ -132,7 +188,21 @@ func (e *edges) trees(t *testing.T) map[string]*agent.Agent {
 		}
 		return scripted.Calls(&event.FunctionCall{Name: "note", Args: json.RawMessage(`{"text":"a"}`)}, &event.FunctionCall{Name: "note", Args: json.RawMessage(`{"text":"b"}`)})(ctx, req)
 	})
+	lists := lead
+	lists.Tools, lists.Toolsets = []tool.Tool{e.tool("own", func(*tool.Context) (any, error) { return nil, nil })}, []tool.Toolset{listing{e, note()}}
+	listsLong := lead
+	listsLong.Tools, listsLong.Toolsets = nil, []tool.Toolset{listing{e, long}}
 	return map[string]*agent.Agent{
+		"toolset": ok(agent.NewLLM(lists)),
+		"longset": ok(agent.NewLLM(listsLong)),
+		"code": ok(agent.NewLLM(agent.LLMConfig{
+			Name: "coder", Model: e.model(codeThen("print(1)", done)), Code: &code.Config{Executor: executing{e}},
+		})),
+		"remote": ok(agent.NewRemote(agent.RemoteConfig{Config: agent.Config{Name: "far"}, Remote: far{e}})),
+		"remotes": ok(agent.NewParallel(agent.Config{Name: "p", SubAgents: []*agent.Agent{
+			ok(agent.NewRemote(agent.RemoteConfig{Config: agent.Config{Name: "far"}, Remote: far{e}})),
+			ok(agent.NewRemote(agent.RemoteConfig{Config: agent.Config{Name: "farther"}, Remote: far{e}})),
+		}})),
 		"tool":    ok(agent.NewLLM(lead)),
 		"fails":   ok(agent.NewLLM(fails)),
 		"twice":   ok(agent.NewLLM(twice)),

@@ -11,6 +11,7 @@ import (
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/agentrt"
 	"github.com/parley-run/parley/internal/coderun"
+	"github.com/parley-run/parley/internal/toolresult"
 	"github.com/parley-run/parley/internal/wire"
 	"github.com/parley-run/parley/model"
 	"github.com/parley-run/parley/tool"
@@ -175,24 +176,41 @@ func resultID(ev *event.Event) string {
 	return ev.ID
 }
 
-// codeTool is an execution as observers see it: the call of a tool.
-type codeTool struct{ effect tool.Effect }
-
-func (t codeTool) Declaration() tool.Declaration {
-	return tool.Declaration{Name: "execute_code", Effect: t.effect}
+// codeTool is an execution as observers and edges see it: the call of a tool.
+type codeTool struct {
+	effect tool.Effect
+	run    func(tc *tool.Context) (any, error)
 }
 
-func (codeTool) Call(*tool.Context, json.RawMessage) (any, error) {
-	return nil, errors.New("only an agent executes code")
+func (t codeTool) Declaration() tool.Declaration {
+	return tool.Declaration{Name: agentrt.CodeCall, Effect: t.effect}
+}
+
+func (t codeTool) Call(tc *tool.Context, _ json.RawMessage) (any, error) {
+	if t.run == nil {
+		return nil, errors.New("only an agent executes code")
+	}
+	return t.run(tc)
+}
+
+// codeArgs is code as the arguments of a call.
+func codeArgs(part *event.ExecutableCode) json.RawMessage {
+	return append(wire.Quote(append(wire.Quote([]byte(`{"language":`), part.Language), `,"code":`...), part.Code), '}')
+}
+
+// codeOutcome is the outcome of an execution as the result of a call.
+type codeOutcome struct {
+	Outcome string `json:"outcome"`
+	Output  string `json:"output"`
 }
 
 // codeStep is the step in which code is run.
 func (l *llm) codeStep(ctx *Context, said *event.Event, part *event.ExecutableCode) (*observedStep, *Context) {
 	call := &event.FunctionCall{ID: said.ID}
 	if ctx.inv.Observer != nil && ctx.inv.Observer.Detailed() {
-		call.Args = append(wire.Quote(append(wire.Quote([]byte(`{"language":`), part.Language), `,"code":`...), part.Code), '}')
+		call.Args = codeArgs(part)
 	}
-	return callStep(ctx, call, codeTool{code.EffectOf(l.coder.Executor)})
+	return callStep(ctx, call, codeTool{effect: code.EffectOf(l.coder.Executor)})
 }
 
 // executed records the result of an execution.
@@ -219,6 +237,32 @@ func (l *llm) runCode(ctx *Context, said *event.Event, part *event.ExecutableCod
 		out.Output = interruptedCode
 		return result, nil
 	}
+	tc := ctx.toolContext(&result.Actions)
+	tc.FunctionCallID = said.ID
+	value, err := ctx.callTool(tc, codeTool{code.EffectOf(l.coder.Executor), func(tc *tool.Context) (any, error) { return l.executeCode(ctx, tc, said, part) }}, codeArgs(part))
+	if err != nil {
+		return nil, err
+	}
+	done, ok := value.(codeOutcome)
+	if !ok { // encoded at an edge
+		doc, err := toolresult.Of(value)
+		if err == nil {
+			err = json.Unmarshal(doc, &done)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read the result of code: %w", err)
+		}
+	}
+	out.Outcome, out.Output = done.Outcome, done.Output
+	if err := ctx.inv.seal(ctx, &result.Actions); err != nil {
+		out.Outcome, out.Output = outcomeFailed, err.Error()
+	}
+	out.Output = agentrt.ScrubText(ctx.inv.Secrets, out.Output)
+	return result, nil
+}
+
+// executeCode runs code. It fails only if the run has ended, or the executor panics.
+func (l *llm) executeCode(ctx *Context, tc *tool.Context, said *event.Event, part *event.ExecutableCode) (any, error) {
 	req := &code.Request{Code: part.Code, Language: strings.ToLower(part.Language)}
 	if l.coder.Stateful {
 		req.ID = ctx.inv.Session
@@ -226,8 +270,6 @@ func (l *llm) runCode(ctx *Context, said *event.Event, part *event.ExecutableCod
 	if l.coder.DataFiles {
 		req.Files = l.inputFiles(ctx, said)
 	}
-	tc := ctx.toolContext(&result.Actions)
-	tc.FunctionCallID = said.ID
 	done, err := coderun.Run(tc, l.coder.Executor, req, l.coder.Timeout)
 	if panicked := (*agentrt.Panic)(nil); errors.As(err, &panicked) {
 		return nil, err
@@ -237,19 +279,13 @@ func (l *llm) runCode(ctx *Context, said *event.Event, part *event.ExecutableCod
 	}
 	switch {
 	case errors.Is(err, code.ErrTimeout):
-		out.Outcome, out.Output = outcomeDeadline, err.Error()
+		return codeOutcome{outcomeDeadline, err.Error()}, nil
 	case err != nil:
-		out.Output = err.Error()
+		return codeOutcome{outcomeFailed, err.Error()}, nil //nolint:nilerr // the model sees it
 	case done.Stderr != "":
-		out.Output = done.Stderr
-	default:
-		out.Outcome, out.Output = outcomeOK, resultText(done)
+		return codeOutcome{outcomeFailed, done.Stderr}, nil
 	}
-	if err := ctx.inv.seal(ctx, &result.Actions); err != nil {
-		out.Outcome, out.Output = outcomeFailed, err.Error()
-	}
-	out.Output = agentrt.ScrubText(ctx.inv.Secrets, out.Output)
-	return result, nil
+	return codeOutcome{outcomeOK, resultText(done)}, nil
 }
 
 // resultText is the output of code that has not failed.

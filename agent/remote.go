@@ -124,14 +124,14 @@ type remote struct{ cfg RemoteConfig }
 
 // The members of customMetadata that say from which task an event is.
 const (
-	remoteTask         = "a2a:task_id"
-	remoteConversation = "a2a:context_id"
+	remoteTask         = agentrt.RemoteTask
+	remoteConversation = agentrt.RemoteConversation
 	remoteID           = "a2a:event_id"
 	remoteInput        = "a2a:input_required"
 )
 
 // errorRemote is the code of the event with which a remote agent fails.
-const errorRemote = "REMOTE_AGENT"
+const errorRemote = agentrt.RemoteFailed
 
 // remoteRun is one run of a remote agent.
 type remoteRun struct {
@@ -143,6 +143,7 @@ type remoteRun struct {
 	note  string // the name of its note in the journal
 	task  string // empty until it is known
 	heard map[string]bool
+	notes *[]remoteNote // of what is said, for edges; nil if there are none
 }
 
 // run sends the message and follows the task.
@@ -157,16 +158,22 @@ func (r *remote) run(ctx *Context, emit Emit) error {
 	if done, err := t.replay(); done || err != nil {
 		return err
 	}
+	if ctx.inv.Edges != nil {
+		return t.recorded(who)
+	}
 	if asked, err := t.logIn(); asked || err != nil {
 		return err
 	}
-	var m *RemoteMessage
-	if t.task == "" {
-		if m = t.message(who); len(m.Parts) == 0 {
-			return t.fail(errors.New("there is nothing to send to the agent"))
-		}
+	m := t.message(who)
+	if t.task == "" && len(m.Parts) == 0 {
+		return t.fail(errors.New("there is nothing to send to the agent"))
 	}
-	err := t.pursue(m)
+	return t.ended(t.pursue(m))
+}
+
+// ended handles the end of the task.
+func (t *remoteRun) ended(err error) error {
+	ctx := t.ctx
 	if ctx.Err() != nil {
 		t.cancel()
 		return ctx.Err()
@@ -218,24 +225,29 @@ func metadata(ev *event.Event, name string) (value string) {
 
 // logIn obtains the credential of the user. It returns true if the user is asked.
 func (t *remoteRun) logIn() (asked bool, err error) {
+	question, err := t.authorize()
+	if err != nil || question == nil {
+		return false, err
+	}
+	return true, t.ctx.askLogin(login{t.messageID("login"), question}, t.emit)
+}
+
+// authorize sets the credential, or returns what the user is to be asked for.
+func (t *remoteRun) authorize() (question *credential.Config, err error) {
 	auth := t.cfg.Auth
 	if auth == nil {
-		return false, nil
+		return nil, nil
 	}
 	tc := t.ctx.toolContext(&event.Actions{})
 	cred, err := tc.AuthResponse(auth.Clone())
 	if err != nil {
-		return false, err
+		return nil, err
 	}
 	if cred == nil {
-		question, err := tc.Credentials.Request(tc, auth.Clone())
-		if err != nil {
-			return false, err
-		}
-		return true, t.ctx.askLogin(login{t.messageID("login"), question}, t.emit)
+		return tc.Credentials.Request(tc, auth.Clone())
 	}
 	t.auth = &RemoteAuth{Scheme: auth.Scheme, Credential: cred}
-	return false, nil
+	return nil, nil
 }
 
 // pursue sends the message, or follows the task that it has started, if that is
@@ -326,6 +338,7 @@ func (t *remoteRun) say(u *RemoteUpdate) error {
 		ev.CustomMetadata[remoteInput] = json.RawMessage("true")
 	}
 	ev.TurnComplete = t.ctx.last && u.Ended
+	t.noteUpdate(u)
 	return t.emit(ev)
 }
 

@@ -82,18 +82,43 @@ func (l *llm) ownToolbox(ctx *Context) (*toolbox, error) {
 	if len(l.cfg.Toolsets) == 0 {
 		return l.prepared(ctx.agent), nil
 	}
+	var listed []tool.Tool
+	repeated := false
+	if e := ctx.inv.Edges; e != nil {
+		listed, repeated = e.Listed(ctx.place())
+	}
 	all := make([][]tool.Tool, len(l.cfg.Toolsets))
 	for i, set := range l.cfg.Toolsets {
+		if _, fixed := set.(tool.FixedToolset); repeated && !fixed {
+			continue
+		}
 		var err error
 		if all[i], err = l.open(ctx, set); err != nil {
 			return nil, fmt.Errorf("the tools of agent %s: %w", ctx.agent.name, err)
 		}
+	}
+	if repeated {
+		box, err := l.combine(ctx, all)
+		if err != nil {
+			return nil, err
+		}
+		return box.withListed(listed, ctx.inv.Tools), nil
 	}
 	l.sets.mu.Lock()
 	defer l.sets.mu.Unlock()
 	if l.sets.box != nil && slices.EqualFunc(l.sets.last, all, same) {
 		return l.sets.box, nil
 	}
+	box, err := l.combine(ctx, all)
+	if err != nil {
+		return nil, err
+	}
+	l.sets.last, l.sets.box = all, box
+	return box, nil
+}
+
+// combine returns the toolbox with the agent's own tools and those of its toolsets.
+func (l *llm) combine(ctx *Context, all [][]tool.Tool) (*toolbox, error) {
 	box := l.own.copy()
 	for _, tools := range all {
 		for _, t := range tools {
@@ -107,8 +132,30 @@ func (l *llm) ownToolbox(ctx *Context) (*toolbox, error) {
 			box.add(t)
 		}
 	}
-	l.sets.last, l.sets.box = all, box
 	return box, nil
+}
+
+// withListed adds those of the tools of a repeated run that are not there, except those
+// of the client, and declares all in the order of that run.
+func (b *toolbox) withListed(listed []tool.Tool, clients []tool.Declaration) *toolbox {
+	order := map[string]int{}
+	for i, t := range listed {
+		name := t.Declaration().Name
+		order[name] = i
+		if b.tools[name] == nil && !slices.ContainsFunc(clients, func(d tool.Declaration) bool { return d.Name == name }) {
+			b.add(t)
+		}
+	}
+	b.declarations = slices.Clone(b.declarations)
+	slices.SortStableFunc(b.declarations, func(x, y model.Declaration) int {
+		i, known := order[x.Name]
+		j, too := order[y.Name]
+		if !known || !too {
+			return 0
+		}
+		return i - j
+	})
+	return b
 }
 
 func (l *llm) open(ctx *Context, set tool.Toolset) (tools []tool.Tool, err error) {

@@ -12,3 +12,12 @@ package tool
 type Toolset interface {
 	Tools(ctx *Context) ([]Tool, error)
 }
+
+// FixedToolset is a Toolset that always has the same tools, and need not ask anything
+// outside of the process for them. When a run is repeated with its recorded answers,
+// other toolsets are not asked: their tools are those of the recording.
+type FixedToolset interface {
+	Toolset
+	// Fixed does nothing.
+	Fixed()
+}

@@ -19,7 +19,26 @@ type Edges interface {
 	Ask(ctx context.Context, at Place, m model.Model, req *model.Request, yield func(*model.Response, error) bool)
 	// Call calls a tool, which may change tc.Actions.
 	Call(tc *tool.Context, at Place, t tool.Tool, args json.RawMessage) (any, error)
+	// Listed returns all tools that the agent offered in the run that is repeated, in
+	// their order. ok is false if toolsets are to be asked.
+	Listed(at Place) (tools []tool.Tool, ok bool)
 }
+
+// Names of calls that are made like those of tools: CodeCall executes the code that a
+// model has written, RemoteCall sends a message to an agent of another server.
+const (
+	CodeCall   = "execute_code"
+	RemoteCall = "remote_agent"
+)
+
+// RemoteTask and RemoteConversation are the members of customMetadata that say which task
+// and which conversation an event of a remote agent is from. RemoteFailed is the error
+// code of the event with which one fails.
+const (
+	RemoteTask         = "a2a:task_id"
+	RemoteConversation = "a2a:context_id"
+	RemoteFailed       = "REMOTE_AGENT"
+)
 
 // Place says which agent makes a call.
 type Place struct {

@@ -15,9 +15,16 @@ import (
 // are used as tools, and failures to reach a model.
 func fromLog(of *original) *replay.Recording {
 	r := &replay.Recording{FromLog: true, Steps: []*replay.Step{}}
-	calls := callsBefore(of.before)
-	for _, ev := range of.events {
+	calls, used := callsBefore(of.before), map[*event.Event]bool{}
+	for i, ev := range of.events {
 		calls.add(ev)
+		if used[ev] {
+			continue
+		}
+		if s := outside(of.events, i, used); s != nil {
+			r.Steps = append(r.Steps, s)
+			continue
+		}
 		if isModelEvent(ev) {
 			said := *ev
 			said.Actions, said.ID, said.InvocationID = event.Actions{}, "", ""

@@ -24,6 +24,7 @@ type player struct {
 	models    func(name string) (model.Model, error)
 	stop      func(cause error) // ends the repetition
 	encoded   encodings
+	long      map[string]bool // the names of long-running tools
 
 	mu    sync.Mutex
 	used  map[*replay.Step]bool
@@ -140,7 +141,12 @@ func (p *player) took(c *replay.Call, since time.Time) {
 // Call implements agentrt.Edges.
 func (p *player) Call(tc *tool.Context, at agentrt.Place, t tool.Tool, args json.RawMessage) (any, error) {
 	name := t.Declaration().Name
-	s, c, live := p.take(replay.ToolCall, at, name, func(s *replay.Step) []replay.Difference { return compareDocuments("args", s.Args, args) })
+	s, c, live := p.take(replay.ToolCall, at, name, func(s *replay.Step) []replay.Difference {
+		if s.Args == nil && p.recording.FromLog {
+			return nil // nothing is known
+		}
+		return compareDocuments("args", s.Args, args)
+	})
 	if s != nil {
 		if result, ok := p.plan.Results[c.Recorded]; ok {
 			p.mu.Lock()

@@ -75,7 +75,7 @@ func (r *recorder) Ask(ctx context.Context, at agentrt.Place, m model.Model, req
 	a := r.asking()
 	contents := req.Contents()
 	s := &a.step
-	s.at, s.name, s.seen, s.count = at, m.Name(), r.log.Len(), int32(len(contents)) //nolint:gosec // sessions are bounded
+	s.at, s.name, s.seen, s.count = at, m.Name(), r.log.Len(), int32(len(contents))
 	s.added = contents[r.before(s, req):]
 	a.yield, a.began = yield, time.Now()
 	m.Generate(ctx, req)(a.do)
@@ -140,7 +140,7 @@ func (r *recorder) before(s *step, req *model.Request) int {
 		}
 		if last.fixed.is(s.name, req) {
 			if s.fixed, s.as = last.fixed, last.as; s.as == 0 {
-				s.as = int32(i + 1) //nolint:gosec // recordings are bounded
+				s.as = int32(i + 1)
 			}
 		} else {
 			s.fixed = r.encoded.of(r.app, s.at.Agent, s.name, req)
@@ -182,6 +182,9 @@ func (r *recorder) Call(tc *tool.Context, at agentrt.Place, t tool.Tool, args js
 	r.add(&s, began)
 	return value, err
 }
+
+// Listed implements agentrt.Edges: toolsets are asked.
+func (*recorder) Listed(agentrt.Place) ([]tool.Tool, bool) { return nil, false }
 
 // returned notes the result of a tool, and returns it in the encoded form, so that it
 // is encoded once.

@@ -190,7 +190,7 @@ func (s *Service) play(ctx context.Context, of *original, fork session.Key, reco
 		run   *run.Run
 		cause error
 	}
-	p := &player{plan: plan, recording: recording, models: s.Models, stop: func(cause error) {
+	p := &player{plan: plan, recording: recording, models: s.Models, long: longRunning(of.events), stop: func(cause error) {
 		started.Lock()
 		defer started.Unlock()
 		if started.cause == nil {

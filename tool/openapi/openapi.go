@@ -85,6 +85,9 @@ func New(ctx context.Context, cfg Config) (*Toolset, error) {
 // Tools returns the tools. It implements tool.Toolset.
 func (s *Toolset) Tools(*tool.Context) ([]tool.Tool, error) { return s.tools, nil }
 
+// Fixed implements tool.FixedToolset.
+func (*Toolset) Fixed() {}
+
 // All returns a new slice of the tools, in the order of their paths and methods.
 func (s *Toolset) All() []tool.Tool { return slices.Clone(s.tools) }
 

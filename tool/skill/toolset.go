@@ -93,6 +93,9 @@ func NewToolset(cfg Config) (*Toolset, error) {
 // Tools returns the tools. They are always the same.
 func (t *Toolset) Tools(*tool.Context) ([]tool.Tool, error) { return t.tools, nil }
 
+// Fixed implements tool.FixedToolset.
+func (*Toolset) Fixed() {}
+
 const guide = "You have skills: instructions for special tasks, with files. " +
 	"When a skill fits what you are asked to do, call " + LoadTool + " with its name first, and then follow its instructions step by step. " +
 	"Read the files that they mention with " + ReadTool + ", and with nothing else. "
