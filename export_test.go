@@ -1,6 +1,9 @@
 package parley
 
-import "time"
+import (
+	"context"
+	"time"
+)
 
 // SetGrace changes how long a shutdown waits for runs, so that the tests of it
 // need not.
@@ -14,6 +17,9 @@ func (c Config) ExportTo(url string) Config {
 
 // AgentEnviron is what agents see of an environment.
 func (c Config) AgentEnviron(environ []string) []string { return c.agentEnviron(environ) }
+
+// FlushRecordings waits until what was recorded is stored.
+func (s *Server) FlushRecordings(ctx context.Context) { s.recorder.Flush(ctx) }
 
 // ForgetRecordings makes the server one that has recorded nothing.
 func (s *Server) ForgetRecordings() { s.replays.Recorder, s.replays.Store.Recordings = nil, nil }

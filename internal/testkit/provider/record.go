@@ -4,6 +4,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 )
 
@@ -39,6 +40,7 @@ type Request struct {
 type requestLog struct {
 	mu      sync.Mutex
 	entries []Request
+	tokens  []string
 }
 
 // add takes a request in whose form has been read.
@@ -49,6 +51,17 @@ func (l *requestLog) add(r *http.Request) {
 		Method: r.Method, Path: r.URL.Path,
 		Form: slices.Sorted(maps.Keys(r.Form)), Grant: r.Form.Get("grant_type"),
 	})
+	if token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok {
+		l.tokens = append(l.tokens, token)
+	}
+}
+
+// Tokens returns the access tokens that requests have had, so that a test can search
+// for them.
+func (p *Provider) Tokens() []string {
+	p.log.mu.Lock()
+	defer p.log.mu.Unlock()
+	return slices.Clone(p.log.tokens)
 }
 
 // Requests returns all requests until now, or those for the given paths. A
