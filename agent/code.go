@@ -193,6 +193,9 @@ func (t codeTool) Call(tc *tool.Context, _ json.RawMessage) (any, error) {
 	return t.run(tc)
 }
 
+// Unnamed implements agentrt.Unnamed.
+func (codeTool) Unnamed() {}
+
 // codeArgs is code as the arguments of a call.
 func codeArgs(part *event.ExecutableCode) json.RawMessage {
 	return append(wire.Quote(append(wire.Quote([]byte(`{"language":`), part.Language), `,"code":`...), part.Code), '}')

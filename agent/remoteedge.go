@@ -24,6 +24,9 @@ func (remoteCall) Declaration() tool.Declaration {
 
 func (c remoteCall) Call(tc *tool.Context, _ json.RawMessage) (any, error) { return c.run(tc) }
 
+// Unnamed implements agentrt.Unnamed.
+func (remoteCall) Unnamed() {}
+
 // remoteArgs are the arguments of such a call.
 type remoteArgs struct {
 	Task         string        `json:"task,omitempty"`

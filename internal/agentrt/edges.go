@@ -31,6 +31,13 @@ const (
 	RemoteCall = "remote_agent"
 )
 
+// Unnamed is what is called like a tool, and is not one that a model can name: an
+// execution of code, or an agent of another server.
+type Unnamed interface {
+	tool.Tool
+	Unnamed()
+}
+
 // RemoteTask and RemoteConversation are the members of customMetadata that say which task
 // and which conversation an event of a remote agent is from. RemoteFailed is the error
 // code of the event with which one fails.

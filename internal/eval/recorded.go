@@ -4,10 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"iter"
 	"sync"
 
-	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/agentrt"
 	"github.com/parley-run/parley/internal/run"
 	"github.com/parley-run/parley/model"
@@ -45,12 +43,18 @@ func (e *recorded) missing() string {
 }
 
 // Ask implements agentrt.Edges.
-func (e *recorded) Ask(ctx context.Context, _ agentrt.Place, m model.Model, req *model.Request) iter.Seq2[*model.Response, error] {
-	return m.Generate(ctx, req)
+func (e *recorded) Ask(ctx context.Context, _ agentrt.Place, m model.Model, req *model.Request, yield func(*model.Response, error) bool) {
+	m.Generate(ctx, req)(yield)
 }
 
+// Listed implements agentrt.Edges: toolsets are asked, since a case does not have them.
+func (e *recorded) Listed(agentrt.Place) ([]tool.Tool, bool) { return nil, false }
+
 // Call implements agentrt.Edges.
-func (e *recorded) Call(_ *tool.Context, _ agentrt.Place, t tool.Tool, args json.RawMessage) (any, error) {
+func (e *recorded) Call(tc *tool.Context, _ agentrt.Place, t tool.Tool, args json.RawMessage) (any, error) {
+	if _, ok := t.(agentrt.Unnamed); ok {
+		return t.Call(tc, args) // a case does not have it
+	}
 	name := t.Declaration().Name
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -94,11 +98,6 @@ func (d *Intermediate) answer(i int) *Response {
 		}
 	}
 	return nil
-}
-
-// Emit implements run.Edges.
-func (e *recorded) Emit(_ context.Context, ev *event.Event, store func(*event.Event) error) error {
-	return store(ev)
 }
 
 // Done implements run.Edges.
