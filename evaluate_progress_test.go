@@ -15,8 +15,9 @@ func TestEvalInBackground(t *testing.T) {
 	b.talk("s1", `{}`, "What is the weather in Paris?", "And the weather in Oslo?")
 	const app = "/dev/apps/weather"
 	const set = app + "/eval_sets/smoke"
-	b.want(404, "GET", app+"/evaluation", "")
-	b.want(404, "DELETE", app+"/evaluation", "")
+	const none = `{"status":"none","evalSetId":"","startTime":0,"total":0,"cases":[]}`
+	b.is(none, "GET", app+"/evaluation", "")
+	b.is(none, "DELETE", app+"/evaluation", "")
 	b.is(`[]`, "GET", app+"/eval_history", "")
 	b.want(200, "POST", set, "")
 	var runs []struct{ ID string }

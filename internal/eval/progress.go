@@ -12,7 +12,7 @@ import (
 
 // Progress is how far the latest evaluation of an application is.
 type Progress struct {
-	Status  string         `json:"status"` // running, completed, cancelled or failed
+	Status  string         `json:"status"` // none, running, completed, cancelled or failed
 	Set     string         `json:"evalSetId"`
 	Started float64        `json:"startTime"`
 	Total   int            `json:"total"`
@@ -32,7 +32,7 @@ type CaseProgress struct {
 // errCancelled ends an evaluation that was cancelled.
 var errCancelled = &Error{Kind: Cancelled, Message: "The evaluation was cancelled"}
 
-// latest has the latest evaluation, whose application is of interest only.
+// latest has the latest evaluation.
 type latest struct {
 	mu  sync.Mutex
 	one *running
@@ -105,18 +105,18 @@ func (l *latest) of(app string) *running {
 	return l.one
 }
 
-// Progress returns how far the latest evaluation of this process is. It fails if that
-// was not one of the application.
-func (s *Service) Progress(app string) (*Progress, error) {
+// Progress returns how far the latest evaluation of this process is, if it is one of the
+// application.
+func (s *Service) Progress(app string) *Progress {
 	r := s.latest.of(app)
 	if r == nil {
-		return nil, &Error{Kind: NotFound, Message: "No evaluation of this application has run since the server started, or one of another application has run since"}
+		return &Progress{Status: "none", Cases: []CaseProgress{}}
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now := r.now
 	now.Cases = slices.Clone(now.Cases)
-	return &now, nil
+	return &now
 }
 
 // Cancel ends the evaluation of an application, waits for its end, and returns its
@@ -124,12 +124,12 @@ func (s *Service) Progress(app string) (*Progress, error) {
 func (s *Service) Cancel(ctx context.Context, app string) (*Progress, error) {
 	r := s.latest.of(app)
 	if r == nil {
-		return s.Progress(app)
+		return s.Progress(app), nil
 	}
 	r.cancel(errCancelled)
 	select {
 	case <-r.over:
-		return s.Progress(app)
+		return s.Progress(app), nil
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
@@ -152,7 +152,7 @@ func (s *Service) Begin(ctx context.Context, p Plan, report func(*SetResult, err
 		progress.end(result, err)
 		report(result, err)
 	}()
-	return s.Progress(p.App)
+	return s.Progress(p.App), nil
 }
 
 // Close cancels what runs, and waits for its end.

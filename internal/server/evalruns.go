@@ -85,7 +85,7 @@ type accepted struct{ value any }
 
 // evalProgress answers with the state of the latest evaluation.
 func (s *Server) evalProgress(_ http.ResponseWriter, _ *http.Request, app string) (any, error) {
-	return s.Evals.Progress(app)
+	return s.Evals.Progress(app), nil
 }
 
 // cancelEval cancels the evaluation that runs.
