@@ -2,6 +2,7 @@ import { lazy, Suspense, useEffect, useState, useSyncExternalStore } from 'react
 
 import { connection } from './api/connection';
 import { useAbout, useCaller, useSignIn } from './caller';
+import { evalPlace, evalScreen } from './evals';
 import { decode, Link, match, navigate, to, useAddress } from './router';
 import { useApps, useScope, useWaitingCount, type Scope } from './scope';
 import { ScopePicker } from './scopepicker';
@@ -85,6 +86,8 @@ function Route({ address }: { address: string }) {
   useTitle(path);
   if (path === '/' || path === '/dev-ui/' || path === '/ui/' || path === '/ui') return <AppsScreen />;
   if (match('/ui/api', path)) return <ApiScreen />;
+  const evals = evalScreen(path);
+  if (evals) return evals;
   if ((m = match('/ui/apps/:app', path))) return <AppScreen app={m['app']!} />;
   if ((m = match('/ui/apps/:app/users/:user/sessions/:session', path))) {
     const key = { app: m['app']!, user: m['user']!, session: m['session']! };
@@ -132,8 +135,8 @@ function Route({ address }: { address: string }) {
 function useTitle(path: string) {
   useEffect(() => {
     // As in /ui/apps/A/users/U/sessions/S/artifacts/NAME.
-    const [kind, app, , , screen, session, files, ...file] = path.split('/').filter(Boolean).slice(1).map((s) => decode(s) ?? s);
-    const name = !kind ? 'Applications' : kind === 'api' ? 'API' : files ? `${file.join('/') || files} · ${session}` : [session ?? screen, app].filter(Boolean).join(' · ');
+    const [kind, app, part, , screen, session, files, ...file] = path.split('/').filter(Boolean).slice(1).map((s) => decode(s) ?? s);
+    const name = !kind ? 'Applications' : kind === 'api' ? 'API' : part === 'evals' || part === 'results' ? ['Evaluation', app].join(' · ') : files ? `${file.join('/') || files} · ${session}` : [session ?? screen, app].filter(Boolean).join(' · ');
     document.title = `${name} · Parley`;
   }, [path]);
 }
@@ -168,6 +171,7 @@ function places(scope: Scope): { label: string; icon: IconName; href: string; ke
     { label: 'Sessions', icon: 'sessions', href: user('sessions'), keys: 'g s', active: on('sessions') },
     { label: 'Waiting', icon: 'waiting', href: user('waiting'), keys: 'g w', active: on('waiting') },
     { label: 'Runs', icon: 'runs', href: user('runs'), keys: 'g r', active: on('runs') },
+    evalPlace(app),
     { label: 'Logins', icon: 'logins', href: user('logins'), keys: 'g l', active: on('logins') },
     { label: 'API', icon: 'api', href: '/ui/api', keys: 'g p', active: (p) => p.startsWith('/ui/api') },
   ];
@@ -244,7 +248,7 @@ function BottomBar({ scope, address, openPalette }: { scope: Scope; address: str
   if (/\/sessions\/[^/]+$/.test(path)) return null; // the workbench needs the room
   return (
     <nav aria-label="Screens" className="flex shrink-0 border-t bg-sunk md:hidden">
-      {places(scope).filter((p) => p.label !== 'Logins').map((place) => (
+      {places(scope).filter((p) => p.label !== 'Logins' && p.label !== 'Evals').map((place) => (
         <Link
           key={place.label}
           href={place.href}

@@ -7,6 +7,7 @@ import { calls } from './api/calls';
 import { ask, lastAction } from './api/client';
 import type { Overview } from './api/types';
 import { useCaller, useSignIn } from './caller';
+import { toEvals } from './evals/api';
 import { commandsNow, requestsNow } from './commands';
 import { navigate, to } from './router';
 import { useApps, type Scope } from './scope';
@@ -63,6 +64,7 @@ function Commands({ scope, onClose, openHelp }: { scope: Scope; onClose: () => v
               <Item onSelect={go(() => navigate(to.user(app, user, 'waiting')))} keys="g w">Waiting room of {app}</Item>
               <Item onSelect={go(() => navigate(to.user(app, user, 'runs')))} keys="g r">Runs of {app}</Item>
               <Item onSelect={go(() => navigate(to.user(app, user, 'logins')))} keys="g l">Logins of {user}</Item>
+              <Item onSelect={go(() => navigate(toEvals.sets(app)))} keys="g e">Evaluation of {app}</Item>
               <Item onSelect={go(() => navigate(to.app(app)))}>Agents of {app}</Item>
             </>
           )}

@@ -1,5 +1,6 @@
 import { useEffect, useRef } from 'react';
 
+import { toEvals } from './evals/api';
 import { navigate, to } from './router';
 import type { Scope } from './scope';
 
@@ -39,6 +40,7 @@ export function useShortcuts(options: Options) {
           case 'r': return void user('runs');
           case 'l': return void user('logins');
           case 'p': return navigate('/ui/api');
+          case 'e': return void (scope.app && navigate(toEvals.sets(scope.app)));
         }
         return;
       }

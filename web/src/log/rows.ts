@@ -1,4 +1,5 @@
 import { partsOf, type Event } from '../api/types';
+import { feedbackIn } from '../evals/api';
 
 /** What the log shows as one line of its own. offset is how long after the run's first event it came. */
 export type Row =
@@ -26,13 +27,14 @@ export function queuedFrom(events: Event[], active: string | undefined): number 
 export function rowsOf(events: Event[], live: Live[], active?: string): Row[] {
   let start = 0;
   const from = queuedFrom(events, active);
-  const rows: Row[] = events.map((event, index) => {
-    const before = events[index - 1];
+  const shown = events.map((event, index) => ({ event, index })).filter(({ event }) => !feedbackIn(event)); // it is shown with its run
+  const rows: Row[] = shown.map(({ event, index }, at) => {
+    const before = shown[at - 1]?.event;
     const first = before?.invocationId !== event.invocationId;
     if (first) start = event.timestamp;
     return { key: event.id, kind: 'event', event, index, first, sameAuthor: !first && before!.author === event.author, offset: event.timestamp - start, queued: index >= from };
   });
-  rows.splice(from, 0, ...live.map((one): Row => ({ key: `live-${one.id}`, kind: 'live', author: one.author, text: one.text, thought: one.thought })));
+  rows.splice(shown.filter(({ index }) => index < from).length, 0, ...live.map((one): Row => ({ key: `live-${one.id}`, kind: 'live', author: one.author, text: one.text, thought: one.thought })));
   return rows;
 }
 

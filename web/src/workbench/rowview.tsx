@@ -2,6 +2,7 @@ import { useState, type MouseEvent, type ReactNode } from 'react';
 
 import { calls } from '../api/calls';
 import { partsOf, type Event, type Json, type JsonObject, type Key, type Part } from '../api/types';
+import { TurnBar } from '../evals/turn';
 import type { Branches } from '../log/branches';
 import { labelsText, metadataKey, metadataOf } from '../log/labels';
 import { answered, isAsking, isRequest, type Pending } from '../log/pending';
@@ -159,6 +160,7 @@ function EventRow(props: LogProps & { row: Row & { kind: 'event' } }) {
             {first && <Action tone="quiet" icon="retry" call={() => model.againCalls(event.invocationId, partsOf(first))} disabled={busy} onClick={() => again(event, partsOf(first))}>Retry</Action>}
           </p>
         )}
+        {last && event.author !== 'user' && !busy && !model.evaluated && <TurnBar model={model} events={snapshot.events} run={event.invocationId} />}
         {branches.has(row.index) && <BranchSwitch id={model.key} branches={branches.get(row.index)!} after={snapshot.events[row.index - 1]?.id ?? ''} />}
       </Frame>
     </>

@@ -56,6 +56,11 @@ export class SessionModel {
 
   constructor(readonly key: Key) {}
 
+  /** The session of an evaluation, which is a part of a result: it has no runs, and cannot be continued. */
+  get evaluated() {
+    return this.key.session.startsWith('___eval___session___');
+  }
+
   /** Begins to work; what it returns ends that. */
   open = () => {
     this.closed = new AbortController();
@@ -96,7 +101,7 @@ export class SessionModel {
     const signal = this.closed.signal;
     try {
       // In this order: of a run that is over, the session has all events; one that is not is followed.
-      const runs = await ask<Run[]>(calls.runs(this.key), signal);
+      const runs = this.evaluated ? [] : await ask<Run[]>(calls.runs(this.key), signal);
       const session = await ask<Session>(calls.session(this.key), signal);
       this.set({
         phase: 'ready', error: undefined, events: this.withQueued(session.events as Event[], runs), state: session.state as JsonObject,
@@ -125,7 +130,7 @@ export class SessionModel {
   /** Looks whether another client has sent something. */
   private async look() {
     const { phase, runs } = this.snapshot;
-    if (this.following || phase !== 'ready' || connection.isLost() || document.visibilityState === 'hidden') return;
+    if (this.following || this.evaluated || phase !== 'ready' || connection.isLost() || document.visibilityState === 'hidden') return;
     try {
       const [newest] = await ask<Run[]>(calls.runs(this.key, 1), this.closed.signal);
       if (newest && !this.following && !runs.some((run) => run.id === newest.id && run.status === newest.status)) await this.load('end');

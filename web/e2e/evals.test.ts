@@ -1,0 +1,141 @@
+import type { Page } from 'playwright-core';
+import { expect, test } from 'vitest';
+
+import { accessible } from './axe';
+import { call, fresh, open, picture, session, sessionPath, useBrowser } from './kit';
+
+useBrowser();
+
+/** Looks at a screen in both themes, and for barriers. */
+async function look(page: Page, name: string) {
+  await picture(page, `${name}-light`);
+  await accessible(page, ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'best-practice']);
+  await page.evaluate(() => (document.documentElement.dataset['theme'] = 'dark'));
+  await picture(page, `${name}-dark`);
+  await accessible(page, ['color-contrast']);
+  await page.evaluate(() => (document.documentElement.dataset['theme'] = 'light'));
+}
+
+/** Looks at it on a phone. */
+async function small(page: Page, name: string) {
+  await page.setViewportSize({ width: 390, height: 844 });
+  await picture(page, `${name}-phone`);
+  expect(await page.evaluate(() => document.documentElement.scrollWidth > window.innerWidth), 'scrolls sideways').toBe(false);
+  await accessible(page, ['wcag2a', 'wcag2aa']);
+  await page.setViewportSize({ width: 1360, height: 860 });
+}
+
+test('a turn is rated, becomes a test, fails, is mended and compared', async () => {
+  const user = fresh('judge');
+  const page = await open(await session('city', user, 'talk', 'What is the weather in Oslo?'));
+  const bar = page.locator('[data-feedback]');
+  await bar.getByRole('button', { name: 'Bad answer' }).click();
+  await expect.poll(() => bar.getByRole('button', { name: 'Bad answer' }).getAttribute('aria-pressed')).toBe('true');
+  await bar.getByRole('button', { name: 'Note', exact: true }).click();
+  await page.getByLabel('Note on this turn').fill('It rains in Oslo.');
+  await page.keyboard.press('Enter');
+  await bar.getByText('It rains in Oslo.').waitFor();
+  expect(await page.locator('[data-row]').count(), 'feedback is no line of the log').toBe(4);
+  expect(await call('GET', `${sessionPath('city', user, 'talk')}/feedback`)).toMatchObject([{ author: user, rating: 'down', note: 'It rains in Oslo.' }]);
+  await page.reload();
+  await bar.getByText('It rains in Oslo.').waitFor();
+  await look(page, 'feedback');
+  await bar.getByRole('button', { name: 'Bad answer' }).click();
+  await expect.poll(() => bar.getByRole('button', { name: 'Bad answer' }).getAttribute('aria-pressed')).toBe('false');
+
+  // Kept in the only set that there is, with the tool call and its result.
+  await bar.getByRole('button', { name: 'Keep as a test' }).click();
+  const name = 'what_is_the_weather_in_oslo';
+  await bar.getByRole('link', { name }).click();
+  await page.getByLabel('Expected answer').fill('The weather in Oslo is rainy.');
+  await page.getByLabel('Arguments of tool call 1').fill('{"city": ');
+  await page.getByText('The arguments are a JSON object').waitFor();
+  expect(await page.getByRole('button', { name: 'Save', exact: true }).isDisabled()).toBe(true);
+  await page.getByLabel('Arguments of tool call 1').fill('{"city": "Bergen"}');
+  await look(page, 'eval-case');
+  await small(page, 'eval-case');
+  await page.getByRole('button', { name: 'Save', exact: true }).click();
+  await page.getByText('The case is saved.').waitFor();
+  await page.reload();
+  await expect.poll(() => page.getByLabel('Arguments of tool call 1').inputValue()).toBe('{"city":"Bergen"}');
+
+  await page.getByRole('navigation', { name: 'Above' }).getByRole('link', { name: 'smoke' }).click();
+  await page.locator(`[data-case=${name}]`).waitFor();
+  await page.getByRole('button', { name: 'Run all' }).click();
+  await page.getByLabel('Threshold of words').fill('0.7');
+  await page.getByText('Use the recorded results of tools').waitFor();
+  await look(page, 'eval-run');
+  await small(page, 'eval-run');
+  await page.getByRole('button', { name: 'Run', exact: true }).click();
+  await page.locator('[data-evaluation=completed]').waitFor();
+  await page.getByText('call 1 is get_weather {"city":"Oslo"}, expected get_weather {"city":"Bergen"}').waitFor();
+  await look(page, 'eval-set');
+  await small(page, 'eval-set');
+  await page.getByRole('link', { name: 'Show the result' }).click();
+  const outcome = page.locator(`[data-outcome-of=${name}]`);
+  await outcome.locator('del').filter({ hasText: 'rainy' }).first().waitFor();
+  expect(await outcome.locator('tr[data-same=false]').count()).toBe(1);
+  await page.locator('[data-outcome-of=paris]').waitFor();
+  await look(page, 'eval-result');
+  await small(page, 'eval-result');
+
+  // The session of the case is there to be looked at.
+  await page.getByRole('link', { name: 'Show the session' }).last().click();
+  await page.locator('[data-call=get_weather]').waitFor();
+  await page.goBack();
+
+  // The expectation is mended, only this case is run, and the two results are compared.
+  await page.getByRole('link', { name, exact: true }).click();
+  await page.getByLabel('Arguments of tool call 1').fill('{"city": "Oslo"}');
+  await page.getByLabel('Expected answer').fill('The weather in Oslo is sunny with a temperature of 25 degrees Celsius (77 degrees Fahrenheit).');
+  await page.getByRole('button', { name: 'Save', exact: true }).click();
+  await page.getByText('The case is saved.').waitFor();
+  await page.getByRole('navigation', { name: 'Above' }).getByRole('link', { name: 'smoke' }).click();
+  await page.getByLabel(`Choose ${name}`).check();
+  await page.getByRole('button', { name: 'Run 1 chosen' }).click();
+  await page.getByText('Use the recorded results of tools').click();
+  await page.getByRole('button', { name: 'Run', exact: true }).click();
+  await page.getByText('1 of 1 cases, 0 not passed').waitFor();
+  await expect.poll(() => page.locator('[data-result]').count()).toBe(2);
+  for (const box of await page.getByLabel(/^Compare the result/).all()) await box.check();
+  await page.getByRole('button', { name: 'Compare two results' }).click();
+  const compared = page.locator(`[data-compared=${name}]`);
+  await compared.getByText('0 → 1').waitFor();
+  await look(page, 'eval-compare');
+  await small(page, 'eval-compare');
+
+  await page.keyboard.press('g');
+  await page.keyboard.press('e');
+  await page.getByRole('link', { name: 'smoke', exact: true }).nth(1).waitFor();
+  await look(page, 'evals');
+  await small(page, 'evals');
+});
+
+test('sets are made and deleted, and an evaluation is cancelled', async () => {
+  const page = await open('/ui/apps/story/evals', { expected: /404/ });
+  await page.getByText('There are no evaluation sets yet').waitFor();
+  await look(page, 'evals-empty');
+  await page.getByRole('button', { name: 'New set' }).first().click();
+  await page.getByLabel('Name').fill('drafts');
+  await page.keyboard.press('Enter');
+  await page.getByText('This set has no cases yet').waitFor();
+
+  // What runs can be seen after a reload, and cancelled.
+  let status = 'running';
+  await page.route('**/dev/apps/story/evaluation', (route) => {
+    if (route.request().method() === 'DELETE') status = 'cancelled';
+    return route.fulfill({ json: { status, evalSetId: 'drafts', startTime: 1, total: 3, current: 'two', cases: [{ evalId: 'one', finalEvalStatus: 2, why: 'MISSING_API_KEY: set a key' }] } });
+  });
+  await page.reload();
+  await page.getByText('1 of 3 cases, 1 not passed; two is running').waitFor();
+  await page.getByText('MISSING_API_KEY').waitFor();
+  await look(page, 'eval-running');
+  await page.getByRole('button', { name: 'Cancel', exact: true }).click();
+  await page.locator('[data-evaluation=cancelled]').waitFor();
+
+  await page.getByRole('button', { name: 'Delete the set' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Delete', exact: true }).click();
+  await page.getByText('There are no evaluation sets yet').waitFor();
+  await page.goto(page.url() + '/none');
+  await page.getByText('The evaluation set could not be read').waitFor();
+});

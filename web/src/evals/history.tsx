@@ -1,0 +1,76 @@
+import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+
+import { ask } from '../api/client';
+import { Link, navigate } from '../router';
+import { Button, Loading, Problem, When } from '../ui/parts';
+import { Table, type Column } from '../ui/table';
+import { evalCalls, toEvals, type Outcome } from './api';
+import { metricName, number } from './parts';
+
+export const historyKey = (app: string, set?: string) => ['eval-history', app, set ?? ''];
+
+/** The latest results: how the scores have changed, and with which version of the code. */
+export function History({ app, set }: { app: string; set?: string }) {
+  const [chosen, setChosen] = useState<string[]>([]);
+  const history = useQuery({ queryKey: historyKey(app, set), queryFn: ({ signal }) => ask<Outcome[]>(evalCalls.history(app, set), signal) });
+  if (history.isPending) return <Loading what="the results" />;
+  if (history.error) return <Problem error={history.error} what="The results could not be listed" retry={() => void history.refetch()} />;
+  const list = history.data;
+  if (list.length === 0) return <p className="text-soft">There are no results yet. They are kept in <code className="font-mono text-xs">.adk/eval_history</code> of the application.</p>;
+  const metrics = [...new Set(list.flatMap((one) => Object.keys(one.scores)))].sort();
+  const columns: Column[] = [{ name: 'compare' }, { name: 'result' }, ...(set ? [] : [{ name: 'set' }]), { name: 'version', from: 'sm' }, ...metrics.map((m): Column => ({ name: metricName(m), from: 'sm' }))];
+  const toggle = (id: string) => setChosen(chosen.includes(id) ? chosen.filter((c) => c !== id) : [...chosen, id].slice(-2));
+  return (
+    <>
+      <Trend list={list} metrics={metrics} />
+      <div className="mb-2 flex items-center gap-2">
+        <Button disabled={chosen.length !== 2} onClick={() => navigate(toEvals.result(app, chosen[0]!, chosen[1]))}>Compare two results</Button>
+        {chosen.length !== 2 && <span className="text-xs text-faint">Choose two.</span>}
+      </div>
+      <Table columns={columns}>
+        {list.map((one) => (
+          <tr key={one.evalSetResultId} data-result={one.evalSetResultId} className="border-t hover:bg-paper">
+            <td className="px-4 py-1.5"><input type="checkbox" checked={chosen.includes(one.evalSetResultId)} onChange={() => toggle(one.evalSetResultId)} aria-label={`Compare the result of ${new Date(one.creationTimestamp * 1000).toLocaleString()}`} /></td>
+            <td className="px-2 py-1.5 whitespace-nowrap">
+              <Link href={toEvals.result(app, one.evalSetResultId)} className="font-medium hover:underline">
+                <span className="text-good">{one.passed} passed</span>{one.failed > 0 && <span className="text-bad">, {one.failed} failed</span>}
+              </Link>{' '}
+              <When time={one.creationTimestamp} />
+            </td>
+            {!set && <td className="px-2 py-1.5">{one.evalSetId}</td>}
+            <td className="px-2 py-1.5 font-mono text-2xs text-soft max-sm:hidden" title={one.code}>{one.code ? one.code.slice(0, 8) : 'unknown'}</td>
+            {metrics.map((m) => <td key={m} className="px-2 py-1.5 font-mono text-xs max-sm:hidden">{one.scores[m] === undefined ? '' : number(one.scores[m])}</td>)}
+            <td />
+          </tr>
+        ))}
+      </Table>
+    </>
+  );
+}
+
+/** The scores over time, oldest first. A line shows where the code has changed. */
+function Trend({ list, metrics }: { list: Outcome[]; metrics: string[] }) {
+  const shown = [...list].reverse().slice(-40);
+  if (shown.length < 2 || metrics.length === 0) return null;
+  const [width, height, pad] = [640, 96, 6];
+  const x = (i: number) => pad + (i * (width - 2 * pad)) / (shown.length - 1);
+  const y = (score: number) => pad + (1 - score) * (height - 2 * pad);
+  const strokes = ['var(--accent)', 'var(--busy)', 'var(--wait)', 'var(--bad)'];
+  return (
+    <figure className="mb-3 overflow-hidden rounded-lg border border-line bg-sheet p-3">
+      <svg role="img" aria-label={`Scores of the latest ${shown.length} results. ${metrics.map((m) => `${metricName(m)}: ${number(shown.at(-1)!.scores[m])} now`).join(', ')}.`} viewBox={`0 0 ${width} ${height}`} className="h-24 w-full" preserveAspectRatio="none">
+        {[0, 0.5, 1].map((s) => <line key={s} x1={0} x2={width} y1={y(s)} y2={y(s)} stroke="var(--line)" strokeWidth="1" vectorEffect="non-scaling-stroke" />)}
+        {shown.map((one, i) => i > 0 && one.code !== shown[i - 1]!.code && <line key={one.evalSetResultId} x1={(x(i) + x(i - 1)) / 2} x2={(x(i) + x(i - 1)) / 2} y1={0} y2={height} stroke="var(--rule)" strokeDasharray="3 3" vectorEffect="non-scaling-stroke" />)}
+        {metrics.map((m, n) => {
+          const points = shown.flatMap((one, i) => (one.scores[m] === undefined ? [] : [`${x(i)},${y(one.scores[m]!)}`]));
+          return <polyline key={m} points={points.join(' ')} fill="none" stroke={strokes[n % strokes.length]} strokeWidth="2" vectorEffect="non-scaling-stroke" />;
+        })}
+      </svg>
+      <figcaption className="mt-1 flex flex-wrap gap-x-4 text-xs text-soft">
+        {metrics.map((m, n) => <span key={m} className="inline-flex items-center gap-1.5"><span className="h-0.5 w-4" style={{ background: strokes[n % strokes.length] }} aria-hidden="true" />{metricName(m)}</span>)}
+        <span className="text-faint">A dashed line: the code of the agent has changed.</span>
+      </figcaption>
+    </figure>
+  );
+}

@@ -1,0 +1,108 @@
+// What the evaluation screens share.
+import type { ReactNode } from 'react';
+
+import { equal } from '../log/diff';
+import { Link } from '../router';
+import { brief } from '../ui/json';
+import type { Score, ToolCall } from './api';
+import { compareWords } from './words';
+
+const statuses: Record<number, [string, string]> = { 1: ['passed', 'text-good'], 2: ['failed', 'text-bad'], 3: ['not evaluated', 'text-wait'] };
+
+export function Verdict({ status }: { status: number }) {
+  const [name, tone] = statuses[status] ?? statuses[3]!;
+  return (
+    <span data-verdict={name} className={`inline-flex items-center gap-1.5 font-mono text-2xs whitespace-nowrap ${tone}`}>
+      <span className="size-1.5 rounded-full bg-current" aria-hidden="true" />
+      {name}
+    </span>
+  );
+}
+
+export const number = (value: number | undefined) => (value === undefined ? 'none' : String(Math.round(value * 1000) / 1000));
+
+const short: Record<string, string> = {
+  tool_trajectory_avg_score: 'tools', response_match_score: 'words', final_response_match_v2: 'meaning', rubric_based_final_response_quality_v1: 'rubrics',
+};
+
+/** A metric in one word. */
+export const metricName = (name: string) => short[name] ?? name;
+
+/** The scores of a case or of a turn, each with what explains it. */
+export function Scores({ list }: { list: Score[] }) {
+  return (
+    <ul className="space-y-1">
+      {list.map((score) => (
+        <li key={score.metricName} data-score={score.metricName} className="grid grid-cols-[auto_minmax(0,1fr)] items-baseline gap-x-3">
+          <Verdict status={score.evalStatus} />
+          <span className="min-w-0">
+            <b className="font-semibold" title={score.metricName}>{metricName(score.metricName)}</b>{' '}
+            <span className="font-mono text-xs">{number(score.score)}</span> <span className="text-faint">of at least {number(score.threshold)}</span>
+            {score.details?.rubricScores?.map((why, i) => (
+              <span key={i} className="block text-soft [overflow-wrap:anywhere]">
+                {why.rubricId !== score.metricName && <b className="font-mono text-2xs font-semibold">{why.rubricId} {why.score === undefined ? '' : why.score >= 1 ? 'met ' : 'not met '}</b>}
+                {why.rationale}
+              </span>
+            ))}
+          </span>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+/** Two texts as one, with what is different. */
+export function Words({ expected, actual }: { expected: string; actual: string }) {
+  return (
+    <p className="whitespace-pre-wrap [overflow-wrap:anywhere]" data-words>
+      {compareWords(expected, actual).map((piece, i) =>
+        piece.kind === 'same' ? piece.text
+        : piece.kind === 'removed' ? <del key={i} className="rounded-sm bg-badtint text-bad"><span className="sr-only">expected: </span>{piece.text}</del>
+        : <ins key={i} className="rounded-sm bg-tint text-accent no-underline"><span className="sr-only">actual: </span>{piece.text}</ins>,
+      )}
+      {!expected && !actual && <span className="text-faint">nothing</span>}
+    </p>
+  );
+}
+
+const sameCall = (a: ToolCall | undefined, b: ToolCall | undefined) => a?.name === b?.name && equal(a?.args ?? {}, b?.args ?? {});
+
+/** Two lists of calls side by side, in their order. */
+export function Calls({ expected, actual, names = ['expected', 'actual'] }: { expected: ToolCall[]; actual: ToolCall[]; names?: [string, string] }) {
+  if (expected.length === 0 && actual.length === 0) return <p className="text-faint">No tool calls.</p>;
+  const rows = Array.from({ length: Math.max(expected.length, actual.length) }, (_, i) => i);
+  const cell = (call: ToolCall | undefined, same: boolean, tone: string) => (
+    <td className={`w-1/2 px-2 py-1 align-top font-mono text-xs [overflow-wrap:anywhere] ${same ? '' : tone}`}>
+      {call ? <><b className="font-semibold">{call.name}</b> <span className="text-soft">{brief(call.args ?? {}, 400)}</span></> : <span className="text-faint">none</span>}
+    </td>
+  );
+  return (
+    <table className="w-full table-fixed border-collapse rounded-md border border-line">
+      <thead><tr className="label text-left">{names.map((name) => <th key={name} className="px-2 font-normal">{name}</th>)}</tr></thead>
+      <tbody>
+        {rows.map((i) => {
+          const same = sameCall(expected[i], actual[i]);
+          return <tr key={i} data-same={same} className="border-t">{cell(expected[i], same, 'bg-badtint')}{cell(actual[i], same, 'bg-tint')}</tr>;
+        })}
+      </tbody>
+    </table>
+  );
+}
+
+/** Where a screen is. */
+export function Crumbs({ list }: { list: [label: string, href: string][] }) {
+  return (
+    <nav aria-label="Above" className="label mb-2 flex flex-wrap gap-1">
+      {list.map(([label, href], i) => <span key={href}>{i > 0 && '/ '}<Link href={href} className="hover:underline">{label}</Link></span>)}
+    </nav>
+  );
+}
+
+export function Card({ title, children, aside }: { title: ReactNode; children: ReactNode; aside?: ReactNode }) {
+  return (
+    <section className="mb-4 rounded-lg border border-line bg-sheet px-4 py-3">
+      <div className="mb-2 flex flex-wrap items-baseline gap-x-3"><h2 className="min-w-0 flex-1">{title}</h2>{aside}</div>
+      {children}
+    </section>
+  );
+}

@@ -1,0 +1,113 @@
+import { useQuery } from '@tanstack/react-query';
+
+import { ask } from '../api/client';
+import { Link, to, useQuery as useAddressQuery } from '../router';
+import { Loading, Problem, When } from '../ui/parts';
+import { Screen } from '../ui/screen';
+import { evalCalls, textOfContent, toEvals, toolsOfTurn, type CaseResult, type Result } from './api';
+import { Calls, Card, Crumbs, metricName, number, Scores, Verdict, Words } from './parts';
+
+const useResult = (app: string, id: string | null) =>
+  useQuery({ queryKey: ['eval-result', app, id], enabled: id !== null, staleTime: Infinity, queryFn: ({ signal }) => ask<Result>(evalCalls.result(app, id!), signal) });
+
+/** A result, alone or beside another one of the same set. */
+export default function ResultScreen({ app, id }: { app: string; id: string }) {
+  const other = useAddressQuery().get('with');
+  const [a, b] = [useResult(app, id), useResult(app, other)];
+  const failed = a.error ?? b.error;
+  const set = a.data?.evalSetId;
+  return (
+    <Screen
+      wide
+      title={<><Crumbs list={[['Evaluation', toEvals.sets(app)], ...(set ? [[set, toEvals.set(app, set)] as [string, string]] : [])]} />{other ? 'Two results' : 'Result'}</>}
+      note={a.data && !other && <About result={a.data} />}
+      call={other ? [evalCalls.result(app, id), evalCalls.result(app, other)] : evalCalls.result(app, id)}
+    >
+      {failed && <Problem error={failed} what="The result could not be read" retry={() => (void a.refetch(), void b.refetch())} />}
+      {!failed && (a.isPending || (other && b.isPending)) && <Loading what="the result" />}
+      {a.data && !other && a.data.evalCaseResults.map((c) => <CaseOutcome key={c.evalId} app={app} one={c} />)}
+      {a.data && other && b.data && <Comparison a={a.data} b={b.data} />}
+    </Screen>
+  );
+}
+
+function About({ result }: { result: Result }) {
+  const passed = result.evalCaseResults.filter((c) => c.finalEvalStatus === 1).length;
+  return (
+    <>
+      <span className="text-good">{passed} passed</span>, <span className={passed < result.evalCaseResults.length ? 'text-bad' : ''}>{result.evalCaseResults.length - passed} not passed</span>, <When time={result.creationTimestamp} />
+      {result.code && <>, with version <code className="font-mono text-xs" title={result.code}>{result.code.slice(0, 8)}</code></>}.
+    </>
+  );
+}
+
+function CaseOutcome({ app, one }: { app: string; one: CaseResult }) {
+  return (
+    <Card
+      title={<span className="flex flex-wrap items-baseline gap-x-3"><Verdict status={one.finalEvalStatus} /><Link href={toEvals.case(app, one.evalSetId, one.evalId)} className="hover:underline">{one.evalId}</Link></span>}
+      aside={<Link href={to.session({ app, user: one.userId, session: one.sessionId })} className="text-sm text-accent underline">Show the session</Link>}
+    >
+      <div data-outcome-of={one.evalId} className="space-y-3">
+        {one.errorMessage && <p role="alert" className="text-bad [overflow-wrap:anywhere]">{one.errorMessage}</p>}
+        <Scores list={one.overallEvalMetricResults} />
+        {one.evalMetricResultPerInvocation.map((turn, i) => (
+          <details key={i} open={one.finalEvalStatus !== 1} className="border-t pt-2">
+            <summary className="cursor-pointer">Turn {i + 1}: <span className="text-soft">{textOfContent(turn.expectedInvocation.userContent).slice(0, 140)}</span></summary>
+            <div className="mt-2 space-y-2">
+              <p className="label">answer, <del className="bg-badtint text-bad">expected</del> and <ins className="bg-tint text-accent no-underline">actual</ins></p>
+              <Words expected={textOfContent(turn.expectedInvocation.finalResponse)} actual={textOfContent(turn.actualInvocation.finalResponse)} />
+              <p className="label">tool calls</p>
+              <Calls expected={toolsOfTurn(turn.expectedInvocation)} actual={toolsOfTurn(turn.actualInvocation)} />
+              {one.evalMetricResultPerInvocation.length > 1 && <Scores list={turn.evalMetricResults} />}
+            </div>
+          </details>
+        ))}
+      </div>
+    </Card>
+  );
+}
+
+/** Two results: the scores of each case, and how the answers differ. */
+function Comparison({ a, b }: { a: Result; b: Result }) {
+  // The older one first.
+  const [first, second] = a.creationTimestamp <= b.creationTimestamp ? [a, b] : [b, a];
+  const names = (result: Result) => result.evalCaseResults.map((c) => c.evalId);
+  const ids = names(second).filter((id) => names(first).includes(id));
+  const alone = [names(first), names(second)].map((list) => list.filter((id) => !ids.includes(id)));
+  return (
+    <>
+      <p className="mb-3 text-soft">Before: <About result={first} /> After: <About result={second} /></p>
+      {first.evalSetId !== second.evalSetId && <p className="mb-3 text-wait">The results are of two sets, {first.evalSetId} and {second.evalSetId}.</p>}
+      {alone.map((list, i) => list.length > 0 && <p key={i} className="mb-3 text-soft">Only {i === 0 ? 'before' : 'after'}: {list.join(', ')}.</p>)}
+      {ids.length === 0 && <p className="text-soft">The results have no case in common.</p>}
+      {ids.map((id) => {
+        const [x, y] = [first.evalCaseResults.find((c) => c.evalId === id), second.evalCaseResults.find((c) => c.evalId === id)];
+        const metrics = [...new Set([...(x?.overallEvalMetricResults ?? []), ...(y?.overallEvalMetricResults ?? [])].map((s) => s.metricName))];
+        const turns = Math.max(x?.evalMetricResultPerInvocation.length ?? 0, y?.evalMetricResultPerInvocation.length ?? 0);
+        return (
+          <Card key={id} title={id} aside={<span className="flex items-center gap-2"><Verdict status={x!.finalEvalStatus} /> <span aria-hidden="true">→</span> <Verdict status={y!.finalEvalStatus} /></span>}>
+            <div data-compared={id} className="space-y-3">
+              <ul className="flex flex-wrap gap-x-6">
+                {metrics.map((m) => {
+                  const [s, t] = [x, y].map((c) => c?.overallEvalMetricResults.find((one) => one.metricName === m)?.score);
+                  const tone = s === undefined || t === undefined || s === t ? 'text-soft' : t > s ? 'text-good' : 'text-bad';
+                  return <li key={m}><b className="font-semibold" title={m}>{metricName(m)}</b> <span className={`font-mono text-xs ${tone}`}>{number(s)} → {number(t)}</span></li>;
+                })}
+              </ul>
+              {Array.from({ length: turns }, (_, i) => {
+                const [s, t] = [x?.evalMetricResultPerInvocation[i]?.actualInvocation, y?.evalMetricResultPerInvocation[i]?.actualInvocation];
+                return (
+                  <div key={i} className="space-y-2 border-t pt-2">
+                    <p>Turn {i + 1}: <span className="text-soft">{textOfContent((s ?? t)?.userContent).slice(0, 140)}</span></p>
+                    <Words expected={textOfContent(s?.finalResponse)} actual={textOfContent(t?.finalResponse)} />
+                    <Calls expected={toolsOfTurn(s)} actual={toolsOfTurn(t)} names={['before', 'after']} />
+                  </div>
+                );
+              })}
+            </div>
+          </Card>
+        );
+      })}
+    </>
+  );
+}

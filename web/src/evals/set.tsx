@@ -1,0 +1,93 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+
+import { ask } from '../api/client';
+import { useCommands } from '../commands';
+import { Link, navigate } from '../router';
+import { Dialog } from '../ui/dialog';
+import { Action, Button, Empty, Loading, Problem, When } from '../ui/parts';
+import { Screen } from '../ui/screen';
+import { Table, type Column } from '../ui/table';
+import { say } from '../ui/toast';
+import { evalCalls, textOfContent, toEvals, toolsOfTurn, type Case, type Set as EvalSet } from './api';
+import { History } from './history';
+import { Crumbs } from './parts';
+import { RunDialog } from './rundialog';
+import { RunningNow, useProgress } from './running';
+
+export const setKey = (app: string, set: string) => ['eval-set', app, set];
+
+const columns: Column[] = [{ name: 'run' }, { name: 'case' }, { name: 'turns', from: 'sm' }, { name: 'calls', from: 'md' }, { name: 'made', from: 'md' }];
+
+/** The cases of a set, and its results. */
+export default function SetScreen({ app, set }: { app: string; set: string }) {
+  const client = useQueryClient();
+  const [chosen, setChosen] = useState<string[]>([]);
+  const [running, setRunning] = useState<string[]>();
+  const [deleting, setDeleting] = useState<'set' | Case>();
+  const one = useQuery({ queryKey: setKey(app, set), queryFn: ({ signal }) => ask<EvalSet>(evalCalls.set(app, set), signal) });
+  const busy = useProgress(app)?.status === 'running';
+  const cases = one.data?.evalCases ?? [];
+  const picked = chosen.filter((id) => cases.some((c) => c.evalId === id));
+  useCommands([
+    ...(cases.length > 0 ? [{ label: 'Run all cases', act: () => setRunning([]) }] : []),
+    { label: 'Delete the evaluation set', act: () => setDeleting('set') },
+  ]);
+  const remove = () => {
+    const what = deleting!;
+    const call = what === 'set' ? evalCalls.deleteSet(app, set) : evalCalls.deleteCase(app, set, what.evalId);
+    void ask(call)
+      .then(() => {
+        setDeleting(undefined);
+        if (what === 'set') void client.invalidateQueries({ queryKey: ['eval-sets', app] }), navigate(toEvals.sets(app));
+        else void client.invalidateQueries({ queryKey: setKey(app, set) });
+      })
+      .catch((error: Error) => say(error.message, 'bad'));
+  };
+  return (
+    <Screen
+      wide
+      title={<><Crumbs list={[['Evaluation', toEvals.sets(app)]]} />{set}</>}
+      call={evalCalls.set(app, set)}
+      actions={one.data && (
+        <>
+          <Button icon="trash" tone="quiet" onClick={() => setDeleting('set')}>Delete the set</Button>
+          {picked.length > 0 && <Button disabled={busy} onClick={() => setRunning(picked)}>Run {picked.length} chosen</Button>}
+          <Button tone="primary" disabled={busy || cases.length === 0} onClick={() => setRunning([])}>Run all</Button>
+        </>
+      )}
+    >
+      <RunningNow app={app} set={set} />
+      {one.isPending && <Loading what="the set" />}
+      {one.error && <Problem error={one.error} what="The evaluation set could not be read" retry={() => void one.refetch()} />}
+      {one.data && cases.length === 0 && (
+        <Empty title="This set has no cases yet">Open a conversation and choose <b>Keep as a test</b> under a turn.</Empty>
+      )}
+      {cases.length > 0 && (
+        <Table columns={columns}>
+          {cases.map((c) => (
+            <tr key={c.evalId} data-case={c.evalId} className="border-t align-top hover:bg-paper">
+              <td className="px-4 py-1.5"><input type="checkbox" aria-label={`Choose ${c.evalId}`} checked={chosen.includes(c.evalId)} onChange={() => setChosen(chosen.includes(c.evalId) ? chosen.filter((id) => id !== c.evalId) : [...chosen, c.evalId])} /></td>
+              <td className="w-full max-w-0 px-2 py-1.5">
+                <Link href={toEvals.case(app, set, c.evalId)} className="block truncate font-medium hover:underline">{c.evalId}</Link>
+                <span className="block truncate text-soft">{c.conversation ? textOfContent(c.conversation.at(-1)?.userContent) : 'a scenario, which cannot be run'}</span>
+              </td>
+              <td className="px-2 py-1.5 font-mono text-xs max-sm:hidden">{c.conversation?.length ?? ''}</td>
+              <td className="px-2 py-1.5 font-mono text-xs max-md:hidden">{c.conversation?.flatMap(toolsOfTurn).length ?? ''}</td>
+              <td className="px-2 py-1.5 max-md:hidden">{c.creationTimestamp ? <When time={c.creationTimestamp} /> : ''}</td>
+              <td className="py-0.5 pr-2 text-right"><Button tone="quiet" icon="trash" bare title={`Delete ${c.evalId}`} onClick={() => setDeleting(c)}>Delete</Button></td>
+            </tr>
+          ))}
+        </Table>
+      )}
+      {one.data && <section className="mt-6"><h2 className="mb-2">Results</h2><History app={app} set={set} /></section>}
+      {running && <RunDialog app={app} set={set} ids={running} total={cases.length} onClose={() => setRunning(undefined)} />}
+      <Dialog open={deleting !== undefined} onClose={() => setDeleting(undefined)} title={deleting === 'set' ? `Delete the set ${set}?` : `Delete the case ${(deleting as Case | undefined)?.evalId ?? ''}?`} note="This changes the file in the directory of the application. Results stay.">
+        <div className="flex justify-end gap-2">
+          <Button onClick={() => setDeleting(undefined)}>Keep it</Button>
+          <Action tone="danger" icon="trash" call={() => (deleting === 'set' ? evalCalls.deleteSet(app, set) : evalCalls.deleteCase(app, set, (deleting as Case).evalId))} onClick={remove}>Delete</Action>
+        </div>
+      </Dialog>
+    </Screen>
+  );
+}

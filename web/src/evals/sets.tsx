@@ -1,0 +1,54 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+
+import { ask } from '../api/client';
+import { Link, navigate } from '../router';
+import { Dialog } from '../ui/dialog';
+import { Action, Button, Empty, Field, Loading, Problem } from '../ui/parts';
+import { Screen } from '../ui/screen';
+import { say } from '../ui/toast';
+import { evalCalls, toEvals } from './api';
+import { History } from './history';
+import { RunningNow } from './running';
+
+/** The evaluation sets of an application. */
+export default function SetsScreen({ app }: { app: string }) {
+  const client = useQueryClient();
+  const [making, setMaking] = useState(false);
+  const [name, setName] = useState('');
+  const sets = useQuery({ queryKey: ['eval-sets', app], queryFn: ({ signal }) => ask<string[]>(evalCalls.sets(app), signal) });
+  const make = () =>
+    void ask(evalCalls.createSet(app, name.trim()))
+      .then(() => (void client.invalidateQueries({ queryKey: ['eval-sets', app] }), navigate(toEvals.set(app, name.trim()))))
+      .catch((error: Error) => say(error.message, 'bad'));
+  const button = <Button tone="primary" icon="plus" onClick={() => setMaking(true)}>New set</Button>;
+  return (
+    <Screen wide title="Evaluation" note={<>Does <b className="font-semibold text-ink">{app}</b> still do what it did? Each case is a conversation, with the answers and the tool calls that are expected.</>} call={evalCalls.sets(app)} actions={button}>
+      <RunningNow app={app} />
+      {sets.isPending && <Loading what="the sets" />}
+      {sets.error && <Problem error={sets.error} what="The evaluation sets could not be listed" retry={() => void sets.refetch()} />}
+      {sets.data?.length === 0 && (
+        <Empty title="There are no evaluation sets yet" action={button}>
+          Or open a conversation and choose <b>Keep as a test</b> under a turn. Sets are files in the directory of the application, and <code className="font-mono text-xs">parley eval</code> runs them too.
+        </Empty>
+      )}
+      {sets.data && sets.data.length > 0 && (
+        <ul className="mb-6 divide-y rounded-lg border border-line bg-sheet">
+          {sets.data.map((set) => (
+            <li key={set}><Link href={toEvals.set(app, set)} className="block px-4 py-2 font-medium hover:bg-paper hover:underline">{set}</Link></li>
+          ))}
+        </ul>
+      )}
+      {sets.data && <><h2 className="mb-2">Results</h2><History app={app} /></>}
+      <Dialog open={making} onClose={() => setMaking(false)} title="New evaluation set" note="It becomes a file in the directory of the application.">
+        <form onSubmit={(e) => (e.preventDefault(), name.trim() && make())} className="space-y-3">
+          <Field label="Name" note="Letters, digits, _, - and ."><input autoFocus className="field w-full" value={name} onChange={(e) => setName(e.target.value)} /></Field>
+          <div className="flex justify-end gap-2">
+            <Button onClick={() => setMaking(false)}>Cancel</Button>
+            <Action tone="primary" call={evalCalls.createSet(app, name.trim() || 'name')} disabled={!name.trim()} onClick={make}>Create</Action>
+          </div>
+        </form>
+      </Dialog>
+    </Screen>
+  );
+}
