@@ -111,7 +111,8 @@ func Search(query string, page session.Page, read func(q *textsearch.Query, toke
 	found = []*session.Found{}
 	token := page.Token
 	for done := 0; done < maxRead; {
-		limit := size - len(found) + 1 // one more shows whether there is another page
+		// One more shows whether there is another page. If few match, more are read at once.
+		limit := max(size-len(found)+1, min(2*done, maxRead/4))
 		list, err := read(q, token, limit)
 		if err != nil {
 			return nil, "", err

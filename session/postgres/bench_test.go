@@ -16,6 +16,7 @@ import (
 	"github.com/parley-run/parley/internal/testkit/pgtest"
 	"github.com/parley-run/parley/session"
 	"github.com/parley-run/parley/session/postgres"
+	"github.com/parley-run/parley/session/storetest"
 )
 
 const writers = 16
@@ -129,4 +130,10 @@ func pgbench(b *testing.B, database string, epochs []int64) {
 			b.ReportMetric(rate, "appends/s")
 		}
 	}
+}
+
+// BenchmarkSearch measures what the index of a turn costs, and searches in 10,000
+// sessions of one user with 200,000 events.
+func BenchmarkSearch(b *testing.B) {
+	storetest.BenchmarkSearch(b, session.NewStore(open(b, pgtest.Quick(b).Database(b), session.Options{Lease: time.Hour})))
 }

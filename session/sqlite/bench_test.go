@@ -9,6 +9,7 @@ import (
 
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/session"
+	"github.com/parley-run/parley/session/storetest"
 )
 
 // reply is an entry of the size of most.
@@ -179,4 +180,11 @@ func BenchmarkTurn(b *testing.B) {
 			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "turns/s")
 		})
 	}
+}
+
+// BenchmarkSearch measures what the index of a turn costs, and searches in 10,000
+// sessions of one user with 200,000 events.
+func BenchmarkSearch(b *testing.B) {
+	store := session.NewStore(opened(b, file(b), session.Options{Owner: "bench"}))
+	storetest.BenchmarkSearch(b, store)
 }
