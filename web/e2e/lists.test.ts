@@ -42,7 +42,7 @@ test('sessions are found by what was said', async () => {
   await page.getByLabel('Search sessions').fill('weather in oslo is');
   await expect.poll(() => page.locator('tbody tr').count()).toBe(1);
   await page.getByLabel('Search sessions').fill('hell');
-  await page.getByRole('link', { name: 'Hello' }).waitFor();
+  await page.getByRole('link', { name: 'Hello', exact: true }).waitFor();
   await expect.poll(() => page.locator('tbody tr').count()).toBe(1);
   await page.getByLabel('Search sessions').fill('bonjour');
   await page.getByText('No matches').waitFor();

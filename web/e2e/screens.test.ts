@@ -46,6 +46,7 @@ const shots: Shot[] = [
   { name: 'app', path: () => '/ui/apps/relay', ready: (p) => p.locator('svg[role=img]').waitFor() },
   { name: 'app-connect', path: () => '/ui/apps/city?connect=openai', ready: connectShown },
   { name: 'sessions', path: () => `/ui/apps/city/users/${user}/sessions`, ready: (p) => p.getByRole('link', { name: 'Trip to New York' }).waitFor() },
+  { name: 'sessions-search', path: () => `/ui/apps/city/users/${user}/sessions?q=weather`, ready: (p) => p.locator('[data-hit]').first().waitFor() },
   { name: 'sessions-empty', path: () => `/ui/apps/city/users/nemo/sessions`, ready: (p) => p.getByText('has not talked').waitFor() },
   {
     name: 'workbench', path: () => '/ui' + sessionPath('city', user, 'trip'),
@@ -103,7 +104,7 @@ test('the theme is that of the machine until the user chooses', async () => {
 });
 
 describe('on a phone', () => {
-  test.each(shots.filter((s) => ['apps', 'app', 'app-connect', 'sessions', 'workbench-relay', 'waiting', 'runs', 'api', 'artifacts', 'artifact-picture', 'signin-key'].includes(s.name)))('$name', async ({ name, path, ready }) => {
+  test.each(shots.filter((s) => ['apps', 'app', 'app-connect', 'sessions', 'sessions-search', 'workbench-relay', 'waiting', 'runs', 'api', 'artifacts', 'artifact-picture', 'signin-key'].includes(s.name)))('$name', async ({ name, path, ready }) => {
     const page = await open(path(), { width: 390, height: 844 });
     await ready(page);
     await picture(page, `${name}-phone`);

@@ -1,6 +1,7 @@
-// What the browser keeps between visits: what the screens were about.
+// What the browser keeps between visits: what the screens were about, and what was searched for.
 const scopeKey = 'parley.scope';
 const usersKey = 'parley.users';
+const searchesKey = 'parley.searches';
 
 const read = <T>(key: string, otherwise: T): T => {
   try {
@@ -20,7 +21,12 @@ export function keepScope(scope: { app: string | undefined; user: string }) {
   localStorage.setItem(usersKey, JSON.stringify([scope.user, ...knownUsers().filter((user) => user !== scope.user)].slice(0, 12)));
 }
 
+/** Searches in the sessions of an application that were saved, by its name. */
+export const keptSearches = () => read<Record<string, string[]>>(searchesKey, {});
+
+export const keepSearches = (all: Record<string, string[]>) => localStorage.setItem(searchesKey, JSON.stringify(all));
+
 /** Forgets all of it, before another user signs in. */
 export function forgetKept() {
-  for (const key of [scopeKey, usersKey]) localStorage.removeItem(key);
+  for (const key of [scopeKey, usersKey, searchesKey]) localStorage.removeItem(key);
 }

@@ -5,12 +5,13 @@ import { useState, type ReactNode } from 'react';
 
 import { calls } from './api/calls';
 import { ask, lastAction } from './api/client';
-import type { Overview } from './api/types';
+import type { FoundEvent, Overview } from './api/types';
 import { useCaller, useSignIn } from './caller';
 import { toEvals } from './evals/api';
 import { commandsNow, requestsNow } from './commands';
 import { navigate, to } from './router';
 import { useApps, type Scope } from './scope';
+import { hasWord, hitHref, Snippet } from './screens/said';
 import { newSession } from './shortcuts';
 import { toggleTheme } from './theme';
 import { Kbd, copyCurl } from './ui/parts';
@@ -41,6 +42,12 @@ function Commands({ scope, onClose, openHelp }: { scope: Scope; onClose: () => v
     queryKey: ['palette', app, user, search],
     enabled: app !== undefined,
     queryFn: ({ signal }) => ask<Overview[]>(calls.sessions(app!, user, { pageSize: 8, ...(search ? { text: search } : {}) }), signal),
+  }).data ?? [];
+  const said = useQuery({
+    queryKey: ['palette-said', app, user, search],
+    enabled: app !== undefined && hasWord(search) && search.trim().length > 2,
+    retry: false,
+    queryFn: ({ signal }) => ask<FoundEvent[]>(calls.search(app!, user, search, 5), signal),
   }).data ?? [];
   const go = (act: () => void) => () => {
     onClose();
@@ -83,6 +90,15 @@ function Commands({ scope, onClose, openHelp }: { scope: Scope; onClose: () => v
             {sessions.map(({ session: { id }, title, preview }) => (
               <Item key={id} value={`${title} ${preview} ${id}`} onSelect={go(() => navigate(to.session({ app: app!, user, session: id })))}>
                 {title || id}
+              </Item>
+            ))}
+          </Group>
+        )}
+        {said.length > 0 && (
+          <Group title="Said">
+            {said.map((hit) => (
+              <Item key={hit.eventId} value={`${search} said ${hit.eventId}`} onSelect={go(() => navigate(hitHref(app!, user, hit)))}>
+                <Snippet of={hit} />
               </Item>
             ))}
           </Group>

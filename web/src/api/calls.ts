@@ -49,6 +49,7 @@ export const calls = {
     for (const label of filter.labels ?? []) query.append('label', label);
     return { method: 'GET', path: `/dev${usersPath(app, user)}/sessions?${query}` };
   },
+  search: (app: string, user: string, text: string, pageSize = 20): Call => ({ method: 'GET', path: `${usersPath(app, user)}/search?${new URLSearchParams({ q: text, pageSize: String(pageSize) })}` }),
   createSession: (app: string, user: string, state: JsonObject = {}): Call => ({
     method: 'POST',
     path: `${usersPath(app, user)}/sessions`,

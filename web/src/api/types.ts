@@ -5,6 +5,7 @@ export type Event = Schemas['Event'];
 export type Run = Schemas['Run'];
 export type App = Schemas['AppSummary'];
 export type Overview = Schemas['SessionOverview'];
+export type FoundEvent = Schemas['FoundEvent'];
 export type Face = Schemas['FaceList']['faces'][number];
 export type AppInfo = Schemas['AppInfo'];
 export type AgentInfo = Schemas['AgentInfo'];

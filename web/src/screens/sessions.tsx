@@ -17,6 +17,8 @@ import { Table, type Column } from '../ui/table';
 import { say } from '../ui/toast';
 import { DeleteChosen } from './deletechosen';
 import { NewSession } from './newsession';
+import { hasWord, Said } from './said';
+import { SavedSearches } from './savedsearches';
 import { DeleteDialog, EditDialog, sessionItems, useSessionActions } from './sessionactions';
 
 const columns: Column[] = [{ name: 'title' }, { name: 'labels', from: 'md' }, { name: 'last run', from: 'sm' }, { name: 'events', from: 'sm' }, { name: 'changed' }];
@@ -29,7 +31,8 @@ export default function SessionsScreen({ app, user }: { app: string; user: strin
     return () => clearTimeout(timer);
   }, [typed, search]);
 
-  const first = calls.sessions(app, user, parseSearch(search));
+  const wanted = parseSearch(search);
+  const first = calls.sessions(app, user, wanted);
   const list = useInfiniteQuery({
     queryKey: ['sessions', app, user, search],
     initialPageParam: first.path,
@@ -70,13 +73,15 @@ export default function SessionsScreen({ app, user }: { app: string; user: strin
           onChange={(e) => setTyped(e.target.value)}
           className="field w-full max-w-[420px]"
         />
+        <SavedSearches app={app} search={typed} pick={setTyped} />
         {chosen.length > 0 && <DeleteChosen app={app} user={user} chosen={chosen} clear={() => setMarked(new Set())} all={() => setMarked(new Set(rows.map((row) => row.session.id)))} />}
       </div>
       {list.error && <Problem error={list.error} what="The sessions could not be listed" retry={() => void list.refetch()} />}
       {list.isPending && <Loading what="the sessions" />}
+      {rows.length === 0 && <Said app={app} user={user} text={wanted.text} />}
       {list.isSuccess && rows.length === 0 && !list.hasNextPage && (
         search ? (
-          <Empty title="No matches" action={<Button onClick={() => setTyped('')}>Show all</Button>}>
+          <Empty title={hasWord(wanted.text) ? 'No matches in titles and previews' : 'No matches'} action={<Button onClick={() => setTyped('')}>Show all</Button>}>
             A session is found by a part of its title, of its first or last message, or of its id, and by a label such as <code className="font-mono text-xs">kind:trip</code>.
           </Empty>
         ) : (
@@ -99,6 +104,7 @@ export default function SessionsScreen({ app, user }: { app: string; user: strin
           </Button>
         </div>
       )}
+      {rows.length > 0 && <Said app={app} user={user} text={wanted.text} />}
     </Screen>
   );
 }

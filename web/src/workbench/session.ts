@@ -127,13 +127,17 @@ export class SessionModel {
     return [...events, ...this.snapshot.events.filter((e) => isLocal(e) && open.has(e.invocationId))];
   }
 
-  /** Looks whether another client has sent something. */
+  /** Looks whether another client has sent something, or has changed the state. */
   private async look() {
-    const { phase, runs } = this.snapshot;
+    const { phase, runs, origin } = this.snapshot;
     if (this.following || this.evaluated || phase !== 'ready' || connection.isLost() || document.visibilityState === 'hidden') return;
     try {
       const [newest] = await ask<Run[]>(calls.runs(this.key, 1), this.closed.signal);
-      if (newest && !this.following && !runs.some((run) => run.id === newest.id && run.status === newest.status)) await this.load('end');
+      if (newest && !this.following && !runs.some((run) => run.id === newest.id && run.status === newest.status)) return await this.load('end');
+      const family = await ask<Session[]>(calls.branches(this.key, origin?.rootId ?? this.key.session), this.closed.signal);
+      const self = family.find((one) => one.id === this.key.session);
+      if (self && !this.following && self.lastUpdateTime > this.snapshot.updated) await this.load('end');
+      else if (!this.following && family.length !== this.snapshot.family.length) this.set({ family });
     } catch {
       // What is there stays; the next look may work.
     }
