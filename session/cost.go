@@ -66,7 +66,7 @@ func AddModels(list []ModelUsage, more ...ModelUsage) []ModelUsage {
 			list = slices.Insert(list, i, ModelUsage{Model: one.Model})
 		}
 		list[i].Tokens.Add(&one.Tokens)
-		list[i].Cost.Add(one.Cost)
+		list[i].Add(one.Cost)
 	}
 	return list
 }

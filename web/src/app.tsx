@@ -21,6 +21,7 @@ const Workbench = lazy(() => import('./workbench/workbench'));
 const AppScreen = lazy(() => import('./screens/app'));
 const Shortcuts = lazy(() => import('./help'));
 const ApiScreen = lazy(() => import('./screens/api'));
+const UsageScreen = lazy(() => import('./screens/usage'));
 const RunsScreen = lazy(() => import('./screens/runs'));
 const WaitingScreen = lazy(() => import('./screens/waiting'));
 const LoginsScreen = lazy(() => import('./screens/logins'));
@@ -86,6 +87,7 @@ function Route({ address }: { address: string }) {
   useTitle(path);
   if (path === '/' || path === '/dev-ui/' || path === '/ui/' || path === '/ui') return <AppsScreen />;
   if (match('/ui/api', path)) return <ApiScreen />;
+  if (match('/ui/usage', path)) return <UsageScreen />;
   const evals = evalScreen(path);
   if (evals) return evals;
   if ((m = match('/ui/apps/:app', path))) return <AppScreen app={m['app']!} />;
@@ -136,7 +138,7 @@ function useTitle(path: string) {
   useEffect(() => {
     // As in /ui/apps/A/users/U/sessions/S/artifacts/NAME.
     const [kind, app, part, , screen, session, files, ...file] = path.split('/').filter(Boolean).slice(1).map((s) => decode(s) ?? s);
-    const name = !kind ? 'Applications' : kind === 'api' ? 'API' : part === 'evals' || part === 'results' ? ['Evaluation', app].join(' · ') : files ? `${file.join('/') || files} · ${session}` : [session ?? screen, app].filter(Boolean).join(' · ');
+    const name = !kind ? 'Applications' : kind === 'api' ? 'API' : kind === 'usage' ? 'Usage' : part === 'evals' || part === 'results' ? ['Evaluation', app].join(' · ') : files ? `${file.join('/') || files} · ${session}` : [session ?? screen, app].filter(Boolean).join(' · ');
     document.title = `${name} · Parley`;
   }, [path]);
 }
@@ -173,6 +175,7 @@ function places(scope: Scope): { label: string; icon: IconName; href: string; ke
     { label: 'Runs', icon: 'runs', href: user('runs'), keys: 'g r', active: on('runs') },
     evalPlace(app),
     { label: 'Logins', icon: 'logins', href: user('logins'), keys: 'g l', active: on('logins') },
+    { label: 'Usage', icon: 'usage', href: to.usage(), keys: 'g u', active: (p) => p.startsWith('/ui/usage') },
     { label: 'API', icon: 'api', href: '/ui/api', keys: 'g p', active: (p) => p.startsWith('/ui/api') },
   ];
 }
@@ -248,7 +251,7 @@ function BottomBar({ scope, address, openPalette }: { scope: Scope; address: str
   if (/\/sessions\/[^/]+$/.test(path)) return null; // the workbench needs the room
   return (
     <nav aria-label="Screens" className="flex shrink-0 border-t bg-sunk md:hidden">
-      {places(scope).filter((p) => p.label !== 'Logins' && p.label !== 'Evals').map((place) => (
+      {places(scope).filter((p) => p.label !== 'Logins' && p.label !== 'Evals' && p.label !== 'Usage').map((place) => (
         <Link
           key={place.label}
           href={place.href}

@@ -65,6 +65,7 @@ function Commands({ scope, onClose, openHelp }: { scope: Scope; onClose: () => v
         )}
         <Group title="Go to">
           <Item onSelect={go(() => navigate('/'))} keys="g a">Applications</Item>
+          <Item onSelect={go(() => navigate(to.usage()))} keys="g u">Usage and cost</Item>
           {app && (
             <>
               <Item onSelect={go(() => navigate(to.user(app, user, 'sessions')))} keys="g s">Sessions of {app}</Item>

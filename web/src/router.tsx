@@ -84,6 +84,7 @@ export const to = {
     `/ui/apps/${enc(app)}/users/${enc(user)}/compare?${runs.map((r) => `run=${[...(r.user && r.user !== user ? [r.user] : []), r.session, r.run].map((s) => enc(enc(s))).join('/')}`).join('&')}`,
   artifact: (key: Key, name = '', version?: number) =>
     `${to.session(key)}/artifacts${name && `/${encodePath(name)}`}${version === undefined ? '' : `?version=${version}`}`,
+  usage: (app?: string, user?: string) => `/ui/usage${app ? `?app=${enc(app)}${user ? `&user=${enc(user)}` : ''}` : ''}`,
   api: (operation?: string) => `/ui/api${operation ? `?operation=${enc(operation)}` : ''}`,
 };
 

@@ -39,6 +39,7 @@ export function useShortcuts(options: Options) {
           case 'w': return void user('waiting');
           case 'r': return void user('runs');
           case 'l': return void user('logins');
+          case 'u': return navigate(to.usage());
           case 'p': return navigate('/ui/api');
           case 'e': return void (scope.app && navigate(toEvals.sets(scope.app)));
         }

@@ -147,7 +147,9 @@ func newStage(t *testing.T, ui string) *stage {
 	agents := testkit.NewFixture().Apps()
 	agents["teller"], agents["calendar"], agents["asker"], agents["painter"], agents["press"], agents["coder"] = s.teller(), calendar(login), asker(), painter(), s.press(), coder()
 	agents["clerk"] = s.clerk()
+	agents["spender"] = spender()
 	srv, err := parley.Open(t.Context(), parley.Config{
+		Limits: parley.Limits{WarnDayCost: 0.001},
 		Agents: agents, Models: s.sellers(), Scripts: parley.ScriptConfig{Dir: s.dir, Reload: true}, Offline: true, UI: parley.UIConfig{Enabled: true, Dir: ui},
 		Logins: parley.LoginConfig{AllowPrivate: []string{"127.0.0.0/8", "::1/128"}},
 		Log:    slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn})),

@@ -31,6 +31,13 @@ export interface SessionFilter {
 const artifactPath = (key: Key, name: string) => `${sessionPath(key)}/artifacts/${encodePath(name)}`;
 export const encodePath = (name: string) => name.split('/').map(enc).join('/');
 
+export interface UsageFilter {
+  app?: string | undefined;
+  user?: string | undefined;
+  from: string; // days
+  to: string;
+}
+
 export const calls = {
   caller: (): Call => ({ method: 'GET', path: '/dev-ui/caller' }),
   signIn: (token: string): Call => ({ method: 'POST', path: '/dev-ui/signin', body: { token } }),
@@ -41,6 +48,11 @@ export const calls = {
   document: (): Call => ({ method: 'GET', path: '/openapi.json' }),
   apps: (): Call => ({ method: 'GET', path: '/list-apps?detailed=true' }),
   faces: (): Call => ({ method: 'GET', path: '/faces' }),
+  usage: ({ app, user, from, to }: UsageFilter): Call => {
+    const query = new URLSearchParams({ from, to, ...(app && { appName: app }), ...(user && { userId: user }) });
+    return { method: 'GET', path: `/usage?${query}` };
+  },
+  prices: (): Call => ({ method: 'GET', path: '/prices' }),
   appInfo: (app: string): Call => ({ method: 'GET', path: `/apps/${enc(app)}/app-info` }),
 
   sessions(app: string, user: string, filter: SessionFilter = {}): Call {

@@ -27,6 +27,7 @@ export default function AppScreen({ app }: { app: string }) {
       call={calls.appInfo(app)}
       actions={
         <>
+          <Button onClick={() => navigate(to.usage(app))}>Usage</Button>
           <Button onClick={() => navigate(to.user(app, user, 'sessions'))}>Sessions</Button>
           <NewSession app={app} user={user} />
         </>

@@ -4,10 +4,12 @@ import { useState } from 'react';
 import { calls } from '../api/calls';
 import { ask } from '../api/client';
 import type { Overview, Run } from '../api/types';
+import { sumCosts } from '../log/cost';
 import { seconds } from '../log/timeline';
 import { Link, navigate, to } from '../router';
 import { ScopePicker } from '../scopepicker';
 import { Action, Button, Empty, Loading, Problem, Status, When } from '../ui/parts';
+import { CostText } from '../ui/cost';
 import { Screen } from '../ui/screen';
 import { Table, type Column } from '../ui/table';
 import { say } from '../ui/toast';
@@ -96,7 +98,7 @@ export default function RunsScreen({ app, user }: { app: string; user: string })
                 {run.error && <span className="block text-xs text-bad">{run.error.message}</span>}
               </td>
               <td className="max-w-[160px] truncate px-2 py-1.5 font-mono text-2xs leading-5 text-faint max-md:hidden" title={run.id}><Link href={to.run({ app, user, session: run.sessionId }, run.id)} className="hover:underline">{run.id}</Link></td>
-              <td className="px-2 py-1.5 font-mono text-2xs leading-5 whitespace-nowrap text-soft max-sm:hidden">{run.usageMetadata?.totalTokenCount ?? ''}</td>
+              <td className="px-2 py-1.5 font-mono text-2xs leading-5 whitespace-nowrap text-soft max-sm:hidden">{run.usageMetadata?.totalTokenCount ?? ''}<CostText cost={sumCosts([run])} className="block text-faint" /></td>
               <td className="px-2 py-1.5 font-mono text-2xs leading-5 whitespace-nowrap text-soft max-sm:hidden">{run.endTime ? seconds(run.endTime - run.createTime) : seconds(Date.now() / 1000 - run.createTime)}</td>
               <td className="px-2 py-1.5 max-sm:hidden"><When time={run.createTime} /></td>
               <td className="py-0.5 pr-2 text-right">

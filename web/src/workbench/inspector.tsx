@@ -4,10 +4,12 @@ import { useState } from 'react';
 import { calls } from '../api/calls';
 import { send } from '../api/client';
 import { partsOf, type Event, type Json, type JsonObject, type Key, type Run } from '../api/types';
+import { costOf, sumCosts } from '../log/cost';
 import { diff, type Change } from '../log/diff';
 import { stateAt } from '../log/history';
 import type { Span } from '../log/spans';
 import { JsonView, brief } from '../ui/json';
+import { CostText, usePrices } from '../ui/cost';
 import { Action, Author, CopyText, Kbd, Loading, Problem } from '../ui/parts';
 import { Tabs } from '../ui/tabs';
 import { SavedFile } from './files';
@@ -100,11 +102,14 @@ function Tokens({ event, run }: { event: Event; run: Run | undefined }) {
         </dl>
       </section>
     );
+  const prices = usePrices();
   const own = event.usageMetadata as Record<string, unknown> | undefined;
   return (
     <>
       {rows('this event', own) ?? <p className="mb-4 text-soft">No model call ends with this event.</p>}
+      {own && <p className="-mt-3 mb-4 flex justify-between gap-3"><span className="text-soft">cost with the prices of {prices?.date ?? 'now'}</span><CostText cost={costOf(prices, event.modelVersion, event.usageMetadata)} className="text-right font-mono text-xs" /></p>}
       {rows('the whole run', run?.usageMetadata as Record<string, unknown> | undefined)}
+      {run?.usageMetadata && <p className="-mt-3 flex justify-between gap-3"><span className="text-soft">cost</span><CostText cost={sumCosts([run])} className="text-right font-mono text-xs" /></p>}
     </>
   );
 }

@@ -1,9 +1,11 @@
 import { useEffect, useMemo, useState, type ReactNode } from 'react';
 
 import type { Event, Run } from '../api/types';
+import { sumCosts } from '../log/cost';
 import { measured, type Span } from '../log/spans';
 import { summary } from '../log/rows';
 import { seconds, timelineOf, type Bar } from '../log/timeline';
+import { CostText } from '../ui/cost';
 import { Status, authorColour } from '../ui/parts';
 
 const colours: Record<Bar['kind'], string> = { agent: 'var(--rule)', model: 'var(--busy)', tool: 'var(--accent)', wait: 'var(--wait)' };
@@ -64,7 +66,7 @@ export function TimelineView({ events, spans, runs, active, run: id, select, cho
             ))}
           </span>
         )}
-        {usage?.totalTokenCount !== undefined && <span className="font-mono text-2xs text-faint">{usage.totalTokenCount} tokens</span>}
+        {usage?.totalTokenCount !== undefined && <span className="font-mono text-2xs text-faint">{usage.totalTokenCount} tokens{run && <CostText cost={sumCosts([run])} className="ml-2" />}</span>}
         {menu}
       </div>
       {workflow && view === 'workflow' ? workflow : <ol aria-label="Timeline" tabIndex={0} className="min-h-0 flex-1 overflow-y-auto pb-2.5">

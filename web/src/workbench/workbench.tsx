@@ -2,9 +2,10 @@ import { useCallback, useEffect, useMemo, useRef, useState, useSyncExternalStore
 
 import { calls } from '../api/calls';
 import { ParleyError } from '../api/client';
-import { partsOf, type Event, type JsonObject, type Key, type Part, type Session } from '../api/types';
+import { partsOf, type Event, type JsonObject, type Key, type Part, type Run, type Session } from '../api/types';
 import { useCommands, type Command } from '../commands';
 import { branchesOf } from '../log/branches';
+import { count, sumCosts } from '../log/cost';
 import { nameOf, titleOf } from '../log/labels';
 import { pendingOf } from '../log/pending';
 import { isLocal, rowsOf, textOf } from '../log/rows';
@@ -12,6 +13,7 @@ import { Link, navigate, setQuery, to, useQuery } from '../router';
 import { DeleteDialog, EditDialog, sessionItems, useSessionActions } from '../screens/sessionactions';
 import { NewSession } from '../screens/newsession';
 import { focusComposer, typing } from '../shortcuts';
+import { CostText, useCostNotice } from '../ui/cost';
 import { CurlMenu, Menu, type Item } from '../ui/menu';
 import { Action, Button, Empty, Loading, Problem, Status, copy } from '../ui/parts';
 import { Handle, useSize } from '../ui/split';
@@ -254,6 +256,7 @@ function Header({ model, snapshot, waiting }: { model: SessionModel; snapshot: S
   ];
   useCommands(items.map(({ label, act }) => ({ label: sentence[label] ?? label, act })));
   const last = snapshot.runs[0];
+  useCostNotice(key.app, key.user, snapshot.runs.filter((run) => run.endTime !== undefined).length);
   const status = snapshot.active?.status ?? (waiting > 0 ? 'waiting' : last?.status);
   return (
     <header className="flex shrink-0 items-center gap-x-3 gap-y-1 border-b bg-sheet px-4 py-2">
@@ -266,6 +269,7 @@ function Header({ model, snapshot, waiting }: { model: SessionModel; snapshot: S
         </p>
         <h1 className="truncate" title={key.session}>{title}</h1>
       </div>
+      <SessionCost runs={snapshot.runs} />
       {status && <Status value={status} />}
       {snapshot.active && (
         <Action tone="danger" icon="stop" call={calls.cancelRun(key, snapshot.active.id)} disabled={Boolean(snapshot.active.stop)} onClick={() => void model.stop()}>Stop</Action>
@@ -277,6 +281,13 @@ function Header({ model, snapshot, waiting }: { model: SessionModel; snapshot: S
       <DeleteDialog open={open === 'delete'} onClose={() => setOpen(undefined)} id={key} title={title} remove={() => actions.remove(() => navigate(to.user(key.app, key.user, 'sessions')))} />
     </header>
   );
+}
+
+/** What the runs of the session have cost that are known here. */
+function SessionCost({ runs }: { runs: Run[] }) {
+  const tokens = runs.reduce((sum, run) => sum + (run.usageMetadata?.totalTokenCount ?? 0), 0);
+  if (tokens === 0) return null;
+  return <span data-session-cost className="text-right font-mono text-2xs leading-4 text-soft max-sm:hidden">{count(tokens)} tokens<CostText cost={sumCosts(runs)} className="block" /></span>;
 }
 
 /** Of which session this one is a branch, as a link while that is there. */

@@ -1,0 +1,86 @@
+import type { Page } from 'playwright-core';
+import { expect, test } from 'vitest';
+
+import { accessible } from './axe';
+import { call, fresh, open, picture, session, useBrowser } from './kit';
+
+useBrowser();
+
+const known = 'gpt-5-mini-2025-08-07';
+const all = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'best-practice'];
+
+interface Run {
+  costUsd?: number;
+  unpricedTokens?: number;
+}
+
+const total = (page: Page) => page.locator('[data-total]').innerText();
+const parts = (page: Page, by: string) => page.locator(`[data-usage=${by}] tbody tr`).allInnerTexts();
+
+/** The price of the table: what the server has computed is what the screens show. */
+async function priceOf(app: string, user: string, id: string): Promise<number> {
+  const runs = await call<Run[]>('GET', `/apps/${app}/users/${user}/sessions/${id}/runs`);
+  return Math.max(...runs.map((run) => run.costUsd ?? 0));
+}
+
+test.each([
+  ['desktop', 1360, 860], ['phone', 390, 844],
+] as const)('usage with days and models, on a %s', async (size, width, height) => {
+  const user = fresh('payer');
+  const id = fresh('s');
+  await session('spender', user, id, known, known, 'a-local-model');
+  const usd = await priceOf('spender', user, id);
+  expect(usd).toBeGreaterThan(0);
+  const page = await open(`/ui/usage?app=spender&user=${user}`, { width, height });
+  await expect.poll(() => total(page)).toContain('+ 1,000 tokens without a price');
+  expect(await total(page)).toContain(`$${(2 * usd).toFixed(4)}`);
+  expect(await total(page)).toContain('3,000 tokens · 3 runs');
+  const models = await parts(page, 'model');
+  expect(models[0]).toContain(known);
+  expect(models[1]).toContain('a-local-model');
+  expect(models[1]).toContain('unknown');
+  expect(models[1]).not.toContain('$');
+  expect(await parts(page, 'day')).toHaveLength(1);
+  expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width);
+  for (const theme of ['light', 'dark']) {
+    await page.evaluate((theme) => (document.documentElement.dataset['theme'] = theme), theme);
+    await picture(page, `usage-${size}-${theme}`);
+    await accessible(page, all);
+  }
+  // The filters are in the address, and what is empty says so.
+  await page.getByRole('button', { name: 'today' }).click();
+  await expect.poll(() => page.url()).toContain('days=1');
+  await page.getByRole('main').getByLabel('user').fill('another');
+  await page.keyboard.press('Enter');
+  await page.getByText('Nothing was used').waitFor();
+  await page.getByRole('button', { name: 'Show all' }).click();
+  await expect.poll(() => page.locator('[data-usage=application]').count()).toBe(1);
+});
+
+test('the cost of an event, a run and a session, and a notice', async () => {
+  const user = fresh('payer');
+  const id = fresh('s');
+  const path = await session('spender', user, id, known, 'a-local-model');
+  const usd = await priceOf('spender', user, id);
+  const page = await open(path);
+  const money = `$${usd.toFixed(usd < 0.001 ? 5 : 4)}`;
+  await expect.poll(() => page.locator('[data-session-cost]').innerText()).toContain('2,000 tokens');
+  expect(await page.locator('[data-session-cost]').innerText()).toContain('+ 1,000 tokens without a price');
+  await page.getByText('Spent.').first().click();
+  await page.getByRole('tab', { name: 'Tokens 1000' }).click();
+  const tokens = page.getByRole('tabpanel').filter({ hasText: 'this event' });
+  await expect.poll(() => tokens.innerText()).toMatch(/cost with the prices of/);
+  expect((await tokens.innerText()).split(money).length - 1).toBe(2); // of the event, and of the run
+  for (const theme of ['light', 'dark']) {
+    await page.evaluate((theme) => (document.documentElement.dataset['theme'] = theme), theme);
+    await picture(page, `cost-${theme}`);
+    await accessible(page, all);
+  }
+  // The warning comes when the cost of the day is reached, and once.
+  for (let i = 0; i < 3; i++) await session('spender', user, fresh('s'), known);
+  await page.reload();
+  await page.getByText('there is a warning from $0.0010 on').waitFor();
+  await page.reload();
+  await page.locator('[data-session-cost]').waitFor();
+  expect(await page.getByText('there is a warning from').count()).toBe(0);
+});

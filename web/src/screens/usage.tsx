@@ -1,0 +1,113 @@
+import { useQuery } from '@tanstack/react-query';
+
+import { calls, type UsageFilter } from '../api/calls';
+import { ask } from '../api/client';
+import { useFixedUser } from '../caller';
+import { count, grouped, sumCosts, type Usage } from '../log/cost';
+import { Link, setQuery, to, useQuery as useAddressQuery } from '../router';
+import { useApps } from '../scope';
+import { CostText, usePrices } from '../ui/cost';
+import { Button, Empty, Loading, Problem } from '../ui/parts';
+import { Screen } from '../ui/screen';
+
+const day = (ago: number) => new Date(Date.now() - ago * 86_400_000).toISOString().slice(0, 10);
+const ranges = [['1', 'today'], ['7', '7 days'], ['30', '30 days'], ['365', 'a year']] as const;
+
+export default function UsageScreen() {
+  const query = useAddressQuery();
+  const fixed = useFixedUser();
+  const apps = useApps().data ?? [];
+  const prices = usePrices();
+  const days = ranges.find(([value]) => value === query.get('days'))?.[0] ?? '30';
+  const filter: UsageFilter = { app: query.get('app') ?? undefined, user: fixed ?? query.get('user') ?? undefined, from: day(Number(days) - 1), to: day(0) };
+  const usage = useQuery({ queryKey: ['usage', filter], queryFn: ({ signal }) => ask<Usage[]>(calls.usage(filter), signal), refetchInterval: 30_000 });
+  const list = usage.data ?? [];
+  const total = sumCosts(list);
+  const filtered = Boolean(filter.app || (!fixed && filter.user));
+  return (
+    <Screen
+      wide
+      title="Usage"
+      note={<>Tokens and their cost by days in UTC. {prices && <>Prices are those of {prices.fileDate ? <>a file of {prices.fileDate}, and otherwise </> : ''}{prices.date}; the cost of a run stays what it was when the run ended.</>}</>}
+      call={calls.usage(filter)}
+    >
+      <div className="mb-4 flex flex-wrap items-center gap-2">
+        <label className="flex items-center gap-2"><span className="label">app</span>
+          <select value={filter.app ?? ''} onChange={(e) => setQuery({ app: e.target.value || undefined })} className="h-8 rounded-md border border-rule bg-sheet px-2 max-md:h-9">
+            <option value="">all</option>
+            {apps.map((app) => <option key={app.name} value={app.name}>{app.name}</option>)}
+          </select>
+        </label>
+        {!fixed && (
+          <label className="flex items-center gap-2"><span className="label">user</span>
+            <input key={filter.user} defaultValue={filter.user} placeholder="all" spellCheck={false} onBlur={(e) => setQuery({ user: e.target.value.trim() || undefined })} onKeyDown={(e) => e.key === 'Enter' && e.currentTarget.blur()} className="h-8 w-36 rounded-md border border-rule bg-sheet px-2 max-md:h-9" />
+          </label>
+        )}
+        <div role="group" aria-label="Days" className="flex flex-wrap gap-1">
+          {ranges.map(([value, label]) => (
+            <button key={value} type="button" aria-pressed={days === value} onClick={() => setQuery({ days: value === '30' ? undefined : value })} className="h-7 rounded-md border border-transparent px-2.5 text-soft hover:bg-sunk aria-pressed:border-rule aria-pressed:bg-sheet aria-pressed:font-semibold aria-pressed:text-ink max-md:h-9">{label}</button>
+          ))}
+        </div>
+      </div>
+      {usage.error && <Problem error={usage.error} what="The usage could not be read" retry={() => void usage.refetch()} />}
+      {usage.isPending && <Loading what="the usage" />}
+      {usage.isSuccess && list.length === 0 && (
+        <Empty title="Nothing was used" action={filtered ? <Button onClick={() => setQuery({ app: undefined, user: undefined })}>Show all</Button> : undefined}>
+          A run counts on the day on which it ends.
+        </Empty>
+      )}
+      {list.length > 0 && (
+        <>
+          <p className="mb-5 text-lg" data-total>
+            <CostText cost={total} className="font-semibold" />
+            <span className="text-soft"> · {count(list.reduce((sum, u) => sum + u.totalTokenCount, 0))} tokens · {count(list.reduce((sum, u) => sum + u.runs, 0))} runs</span>
+          </p>
+          {list.length >= 1000 && <p className="mb-4 text-wait">There is more than is shown: choose an application, a user, or fewer days.</p>}
+          <Part title="model" rows={grouped(list, 'model').sort((a, b) => b.tokens - a.tokens)} none="a model without a name" />
+          <Part title="day" rows={grouped(list, 'day').reverse()} />
+          {!filter.app && <Part title="application" rows={grouped(list, 'appName')} href={to.app} />}
+          {!filter.user && <Part title="user" rows={grouped(list, 'userId').sort((a, b) => b.tokens - a.tokens)} />}
+        </>
+      )}
+    </Screen>
+  );
+}
+
+/** The sums of one kind, with bars that compare their tokens. */
+function Part({ title, rows, href, none }: { title: string; rows: ReturnType<typeof grouped>; href?: (name: string) => string; none?: string }) {
+  const most = Math.max(...rows.map((row) => row.tokens), 1);
+  const cell = 'px-2 py-1.5 text-right font-mono text-2xs leading-5 whitespace-nowrap';
+  return (
+    <section className="mb-6" data-usage={title}>
+      <h2 className="label mb-1">by {title}</h2>
+      <div className="overflow-x-auto rounded-lg border border-line bg-sheet">
+        <table className="w-full border-collapse">
+          <thead>
+            <tr className="label text-right">
+              <th className="px-4 py-1.5 text-left font-normal">{title}</th>
+              {rows[0]?.runs !== undefined && <th className="px-2 font-normal max-sm:hidden">runs</th>}
+              <th className="px-2 font-normal">tokens</th>
+              <th className="px-4 font-normal">cost</th>
+            </tr>
+          </thead>
+          <tbody>
+            {rows.map((row) => (
+              <tr key={row.name} className="border-t">
+                <td className="w-full max-w-0 px-4 py-1.5">
+                  <span className="block truncate">{href ? <Link href={href(row.name)} className="hover:underline">{row.name}</Link> : row.name || <span className="text-soft">{none}</span>}</span>
+                  <span aria-hidden="true" className="mt-0.5 block h-1 rounded-full bg-accent" style={{ width: `${Math.max((row.tokens / most) * 100, 0.5)}%` }} />
+                </td>
+                {row.runs !== undefined && <td className={`${cell} max-sm:hidden`}>{count(row.runs)}</td>}
+                <td className={cell}>{count(row.tokens)}</td>
+                <td className={`${cell} pr-4`}>
+                  {row.cost.usd !== undefined && <CostText cost={{ usd: row.cost.usd, unpriced: 0 }} className="block" />}
+                  {row.cost.unpriced > 0 && <span className="block text-wait">{row.cost.usd === undefined ? 'unknown' : `+ ${count(row.cost.unpriced)} without a price`}</span>}
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </section>
+  );
+}
