@@ -115,8 +115,6 @@ export function costOf(run: Run | undefined, events: Event[]): number | undefine
   return each.length > 0 ? each.reduce((a, b) => a + b, 0) : undefined;
 }
 
-export const dollars = (cost: number) => `$${cost < 0.01 ? cost.toPrecision(2) : cost.toFixed(cost < 1 ? 3 : 2)}`;
-
 /** The steps of the events of a run. The result of a call belongs to the call. */
 export function stepsOf(events: Event[]): Step[] {
   const steps: Step[] = [];

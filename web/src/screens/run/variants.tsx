@@ -7,7 +7,8 @@ import type { AppInfo, Key, Recording, ReplayPlan, ReplayReport, Session } from 
 import { inPool } from '../../log/pool';
 import { instructionsOf, variantsOf } from '../../log/replaying';
 import { seconds } from '../../log/timeline';
-import { dollars, turnOf, type Turn } from '../../log/turn';
+import { dollars } from '../../log/cost';
+import { turnOf, type Turn } from '../../log/turn';
 import { Link, navigate, setQuery, to, useQuery } from '../../router';
 import { Action, Button, Empty, Field, Loading, Problem, Status } from '../../ui/parts';
 import { Table, type Column } from '../../ui/table';
