@@ -84,7 +84,7 @@ func (l *limitFlags) define(flags *pflag.FlagSet) {
 	flags.IntVar(&l.limits.ToolCalls, "max_tool_calls", 256, "maximum tool `calls` in one response of a\nmodel")
 	flags.Int64Var(&l.limits.ModelResponseBytes, "max_model_response_bytes", 64<<20, "maximum `size` of a response of a\nmodel, or to a fetch of an agent")
 	flags.Int64Var(&l.limits.ToolResultBytes, "max_tool_result_bytes", 10<<20, "maximum `size` of the result of a tool; concurrent calls\ntogether may have four times as much")
-	flags.IntVar(&l.limits.ScheduledRuns, "max_scheduled_runs", 16, "maximum `number` of active scheduled runs; -1 for none")
+	flags.IntVar(&l.limits.ScheduledRuns, "max_scheduled_runs", 16, "maximum active `runs` of schedules; -1: none")
 	flags.Int64Var(&l.limits.RunTokens, "max_run_tokens", 0, "maximum `tokens` of a run")
 	flags.Int64Var(&l.limits.DayTokens, "max_day_tokens", 0, "maximum `tokens` of a user of an application per day,\nin UTC")
 	flags.Float64Var(&l.limits.RunCost, "max_run_cost", 0, "maximum cost of a run in US `dollars`")
