@@ -87,6 +87,13 @@ func TestEveryCommandWithFactsHasJSON(t *testing.T) {
 		{"runs show", "one"},
 		{"runs follow", "one"},
 		{"runs cancel", "one " + first.ID()},
+		{"schedules create", "hourly --cron @hourly --message hello"},
+		{"schedules list", ""},
+		{"schedules show", "hourly"},
+		{"schedules pause", "hourly"},
+		{"schedules resume", "hourly"},
+		{"schedules run", "hourly"},
+		{"schedules delete", "hourly"},
 		{"replay", "spoken --offline --agent_dir " + weather + database},
 		{"eval", ""}, // see its own tests
 	}
@@ -95,7 +102,7 @@ func TestEveryCommandWithFactsHasJSON(t *testing.T) {
 			continue
 		}
 		args := append(strings.Fields(c.name+" "+c.args), "--json")
-		if strings.HasPrefix(c.name, "sessions") || strings.HasPrefix(c.name, "runs") {
+		if strings.HasPrefix(c.name, "sessions") || strings.HasPrefix(c.name, "runs") || strings.HasPrefix(c.name, "schedules") {
 			args = append(args, "--server", s.url)
 		}
 		code, stdout, stderr := s.do(t, nil, args...)

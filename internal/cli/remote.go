@@ -104,7 +104,7 @@ func (t *target) openDatabase(ctx context.Context, env *Env) (*client, error) {
 		return nil, err
 	}
 	return &client{
-		base: &url.URL{Scheme: "http", Host: "127.0.0.1"}, app: t.app, user: t.user,
+		base: &url.URL{Scheme: "http", Host: "127.0.0.1"}, app: t.app, user: t.user, database: true,
 		http: &http.Client{Transport: inProcess{srv.Handler()}}, close: func() { srv.Close(context.WithoutCancel(ctx)) },
 	}, nil
 }
@@ -115,6 +115,7 @@ type client struct {
 	key       string
 	app, user string
 	http      *http.Client
+	database  bool // without a server
 	close     func()
 }
 

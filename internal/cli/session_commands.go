@@ -22,7 +22,7 @@ import (
 	"github.com/parley-run/parley/session"
 )
 
-// groupSessions is the group of commands below sessions, and below runs.
+// groupSessions is the group of commands below sessions, runs and schedules.
 const groupSessions = "sessions"
 
 func newSessions(env *Env) *cobra.Command {
