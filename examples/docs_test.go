@@ -47,6 +47,9 @@ func TestDocumentedCommands(t *testing.T) {
 						if !strings.HasPrefix(line, "curl ") {
 							continue
 						}
+						if strings.Contains(line, "$RUN") {
+							line = strings.ReplaceAll(line, "$RUN", newestRun(t, srv.URL))
+						}
 						answer := curl(t, srv.URL, line)
 						if first == "" {
 							first = answer
@@ -293,4 +296,14 @@ func TestThreatModel(t *testing.T) {
 	if len(named) < 30 {
 		t.Errorf("only %d tests are named", len(named))
 	}
+}
+
+// newestRun returns the id of the latest run of the session of the documents.
+func newestRun(t *testing.T, base string) string {
+	t.Helper()
+	var runs []struct{ ID string }
+	if err := json.Unmarshal([]byte(curl(t, base, "curl localhost:8000/apps/weather/users/u_123/sessions/s_123/runs")), &runs); err != nil || len(runs) == 0 {
+		t.Fatalf("the runs are %v, %v", runs, err)
+	}
+	return runs[0].ID
 }

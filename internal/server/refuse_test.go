@@ -200,6 +200,9 @@ func TestUnknownApp(t *testing.T) {
 		case strings.HasSuffix(path, "/rewind"):
 			body = `{"rewindBeforeInvocationId":"e-1"}`
 		}
+		if strings.HasSuffix(path, "/search") {
+			path += "?q=word"
+		}
 		rec := do(t, srv, method, inPaths.Replace(strings.Replace(path, "{app}", "nope", 1)), body)
 		if rec.Code < 400 || rec.Code != http.StatusNotFound && method != http.MethodPost && method != http.MethodPut {
 			t.Errorf("%s: %d %s", route, rec.Code, rec.Body)

@@ -80,7 +80,7 @@ const (
 // SQLTogether are the statements that make changes of several sessions, and the number
 // of their parameters.
 var SQLTogether = map[string]int{
-	sqlAppendTogether: 10, sqlEndTogether: 19, sqlTakeTogether: 11, sqlSessionsTogether: 6, sqlEntriesTogether: 6, sqlMessageTogether: 9,
+	sqlAppendTogether: 10, sqlEndTogether: 20, sqlTakeTogether: 11, sqlSessionsTogether: 6, sqlEntriesTogether: 6, sqlMessageTogether: 9,
 }
 
 // OpenMany opens several databases, for tests that look into them.

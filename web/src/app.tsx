@@ -24,6 +24,7 @@ const ApiScreen = lazy(() => import('./screens/api'));
 const UsageScreen = lazy(() => import('./screens/usage'));
 const RunsScreen = lazy(() => import('./screens/runs'));
 const WaitingScreen = lazy(() => import('./screens/waiting'));
+const SchedulesScreen = lazy(() => import('./screens/schedules'));
 const LoginsScreen = lazy(() => import('./screens/logins'));
 const ArtifactsScreen = lazy(() => import('./screens/artifacts'));
 const StepsScreen = lazy(() => import('./screens/run/steps'));
@@ -121,6 +122,8 @@ function Route({ address }: { address: string }) {
         return <RunsScreen key={key} {...rest} />;
       case 'compare':
         return <CompareScreen key={key} {...rest} />;
+      case 'schedules':
+        return <SchedulesScreen key={key} {...rest} />;
       case 'logins':
         return <LoginsScreen key={key} {...rest} />;
     }
@@ -166,7 +169,7 @@ function NotLoaded({ address }: { address: string }) {
 
 function places(scope: Scope): { label: string; icon: IconName; href: string; keys: string; active: (path: string) => boolean }[] {
   const app = scope.app ?? '';
-  const user = (screen: 'sessions' | 'waiting' | 'runs' | 'logins') => (app ? to.user(app, scope.user, screen) : '/');
+  const user = (screen: 'sessions' | 'waiting' | 'runs' | 'logins' | 'schedules') => (app ? to.user(app, scope.user, screen) : '/');
   const on = (screen: string) => (path: string) => new RegExp(`^/ui/apps/[^/]+/users/[^/]+/${screen}`).test(path);
   return [
     { label: 'Apps', icon: 'apps', href: '/', keys: 'g a', active: (p) => p === '/' || p === '/dev-ui/' || /^\/ui\/apps\/[^/]+$/.test(p) },
@@ -174,6 +177,7 @@ function places(scope: Scope): { label: string; icon: IconName; href: string; ke
     { label: 'Waiting', icon: 'waiting', href: user('waiting'), keys: 'g w', active: on('waiting') },
     { label: 'Runs', icon: 'runs', href: user('runs'), keys: 'g r', active: on('runs') },
     evalPlace(app),
+    { label: 'Schedules', icon: 'schedules', href: user('schedules'), keys: 'g t', active: on('schedules') },
     { label: 'Logins', icon: 'logins', href: user('logins'), keys: 'g l', active: on('logins') },
     { label: 'Usage', icon: 'usage', href: to.usage(), keys: 'g u', active: (p) => p.startsWith('/ui/usage') },
     { label: 'API', icon: 'api', href: '/ui/api', keys: 'g p', active: (p) => p.startsWith('/ui/api') },
@@ -251,7 +255,7 @@ function BottomBar({ scope, address, openPalette }: { scope: Scope; address: str
   if (/\/sessions\/[^/]+$/.test(path)) return null; // the workbench needs the room
   return (
     <nav aria-label="Screens" className="flex shrink-0 border-t bg-sunk md:hidden">
-      {places(scope).filter((p) => p.label !== 'Logins' && p.label !== 'Evals' && p.label !== 'Usage').map((place) => (
+      {places(scope).filter((p) => p.label !== 'Logins' && p.label !== 'Schedules' && p.label !== 'Evals' && p.label !== 'Usage').map((place) => (
         <Link
           key={place.label}
           href={place.href}

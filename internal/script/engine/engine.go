@@ -310,7 +310,7 @@ func (e *Engine) post(kind string, id int64, value, rest string) error {
 		}
 		if cause != nil {
 			r.err = cause
-			defer e.thread.End(cause)
+			e.thread.End(cause) // before the answer: the next call of the caller needs another engine
 		}
 	}
 	c.answer(r)

@@ -127,6 +127,13 @@ export const calls = {
   sessionTrace: (key: Key): Call => ({ method: 'GET', path: `/dev/apps/${enc(key.app)}/debug/trace/session/${enc(key.session)}?content=false` }),
   eventTrace: (key: Key, event: string): Call => ({ method: 'GET', path: `/dev/apps/${enc(key.app)}/debug/trace/${enc(event)}` }),
 
+  schedules: (app: string, user: string): Call => ({ method: 'GET', path: `${usersPath(app, user)}/schedules` }),
+  createSchedule: (app: string, user: string, body: unknown): Call => ({ method: 'POST', path: `${usersPath(app, user)}/schedules`, body }),
+  patchSchedule: (app: string, user: string, id: string, body: unknown): Call => ({ method: 'PATCH', path: `${usersPath(app, user)}/schedules/${enc(id)}`, body }),
+  deleteSchedule: (app: string, user: string, id: string): Call => ({ method: 'DELETE', path: `${usersPath(app, user)}/schedules/${enc(id)}` }),
+  runSchedule: (app: string, user: string, id: string): Call => ({ method: 'POST', path: `${usersPath(app, user)}/schedules/${enc(id)}/run` }),
+  firings: (app: string, user: string, id: string): Call => ({ method: 'GET', path: `${usersPath(app, user)}/schedules/${enc(id)}/firings` }),
+
   credentials: (app: string, user: string): Call => ({ method: 'GET', path: `${usersPath(app, user)}/credentials` }),
   revoke(app: string, user: string, name: string, session?: string): Call {
     const query = new URLSearchParams({ name, sessionId: session ?? '' });

@@ -1,0 +1,67 @@
+import { expect, test } from 'vitest';
+
+import { accessible } from './axe';
+import { call, fresh, open, picture, useBrowser } from './kit';
+
+useBrowser();
+
+const all = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'best-practice'];
+
+test.each([
+  ['desktop', 1360, 860], ['tablet', 820, 1100], ['phone', 390, 844],
+] as const)('schedules, on a %s', async (size, width, height) => {
+  const user = fresh('planner');
+  const page = await open(`/ui/apps/city/users/${user}/schedules`, { width, height, expected: /status of 422/ });
+  await page.getByText('There are no schedules').waitFor();
+  await page.getByRole('button', { name: 'New schedule' }).first().click();
+  const dialog = page.getByRole('dialog');
+  const create = dialog.getByRole('button', { name: 'Create' });
+  expect(await create.isDisabled()).toBe(true);
+  await dialog.getByLabel('Message').fill('What is the weather in New York?');
+  await dialog.getByLabel('Name').fill('morning');
+  await dialog.getByRole('textbox', { name: 'Cron expression' }).fill('0 25 * * *');
+  await create.click();
+  await page.getByText(/Invalid request: cron/).waitFor(); // the dialog stays, with what was typed
+  await dialog.getByRole('textbox', { name: 'Cron expression' }).fill('0 9 * * MON-FRI');
+  await dialog.getByLabel('Time zone').fill('Europe/Berlin');
+  if (size === 'desktop') await picture(page, 'schedule-new-light');
+  await accessible(page, all);
+  await create.click();
+  const row = page.locator('[data-schedule=morning]');
+  await row.getByText('0 9 * * MON-FRI Europe/Berlin').waitFor();
+  await row.getByText(/next/).waitFor();
+  expect(await call<{ cron: string }[]>('GET', `/apps/city/users/${user}/schedules`)).toMatchObject([{ id: 'morning', cron: '0 9 * * MON-FRI', missed: 'skip' }]);
+
+  // It is started by hand, and the history leads to the run.
+  await row.getByRole('button', { name: 'Run now' }).click();
+  await row.getByText('History').click();
+  await row.getByText('started by hand').waitFor();
+  for (const theme of ['light', 'dark']) {
+    await page.evaluate((theme) => (document.documentElement.dataset['theme'] = theme), theme);
+    await picture(page, `schedules-${size}-${theme}`);
+    await accessible(page, all);
+  }
+  expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width);
+  const session = await row.getByRole('link', { name: 'session', exact: true }).getAttribute('href');
+  expect(session).toContain('morning-');
+
+  await row.getByRole('button', { name: 'Pause' }).click();
+  await row.getByText('paused').waitFor();
+  await row.getByRole('button', { name: 'Resume' }).click();
+  await row.getByText(/next/).waitFor();
+  await row.getByRole('button', { name: 'Delete' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
+  await page.getByText('There are no schedules').waitFor();
+
+  await page.goto(new URL(session!, page.url()).href);
+  await page.getByText('What is the weather in New York?').first().waitFor();
+});
+
+test('the keyboard leads there', async () => {
+  const user = fresh('planner');
+  const page = await open(`/ui/apps/city/users/${user}/sessions`);
+  await page.getByText('has not talked').waitFor();
+  await page.keyboard.press('g');
+  await page.keyboard.press('t');
+  await expect.poll(() => page.url()).toContain(`/users/${user}/schedules`);
+});

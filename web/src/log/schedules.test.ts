@@ -1,0 +1,23 @@
+import { expect, test } from 'vitest';
+
+import { complete, duration, requestOf, times, type Draft } from './schedules';
+
+const draft: Draft = { id: ' daily ', kind: 'cron', cron: ' 0 9 * * * ', timeZone: 'Europe/Berlin', minutes: '90', at: '2030-12-01T09:00', message: 'Hello', session: '', missed: 'once' };
+
+test('when schedules are due', () => {
+  expect(times({ cron: '@daily' })).toBe('@daily UTC');
+  expect(times({ cron: '0 9 * * *', timeZone: 'Europe/Berlin' })).toBe('0 9 * * * Europe/Berlin');
+  expect(times({ intervalSeconds: 5400 })).toBe('every 90 minutes');
+  expect([1, 90, 60, 7200, 86_400].map(duration)).toEqual(['1 second', '90 seconds', '1 minute', '2 hours', '1 day']);
+});
+
+test('requests', () => {
+  expect(requestOf(draft)).toEqual({ id: 'daily', cron: '0 9 * * *', timeZone: 'Europe/Berlin', missed: 'once', newMessage: { role: 'user', parts: [{ text: 'Hello' }] } });
+  expect(requestOf({ ...draft, kind: 'interval', id: '', session: 's1' })).toEqual({ intervalSeconds: 5400, sessionId: 's1', missed: 'once', newMessage: { role: 'user', parts: [{ text: 'Hello' }] } });
+  expect(requestOf({ ...draft, kind: 'at' })['at']).toMatch(/^2030-1[12]-\d\dT\d\d:\d\d:00Z$/);
+});
+
+test('what is missing', () => {
+  expect(complete(draft)).toBe(true);
+  for (const less of [{ message: ' ' }, { cron: '' }, { kind: 'interval', minutes: '0' }, { kind: 'at', at: '' }] as Partial<Draft>[]) expect(complete({ ...draft, ...less })).toBe(false);
+});
