@@ -60,7 +60,8 @@ func TestCodeExecution(t *testing.T) {
 			if err := os.WriteFile(filepath.Join(dir, "index.ts"), []byte(strings.ReplaceAll(executionCode, "BASE", remote.URL)), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			w := start(t, "--scripts", dir)
+			// The lease is long, so that a server that lives but is slow keeps its runs.
+			w := start(t, "--scripts", dir, "--lease", "10s")
 			c := w.at(w.replicas[0])
 			for _, stop := range []string{"once", "pure"} {
 				v.begin(c, &journey{stop: stop, came: make(chan struct{}), count: map[string]int{}})

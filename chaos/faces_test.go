@@ -91,7 +91,7 @@ func TestFacesSurvive(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "index.ts"), []byte(strings.ReplaceAll(storyCode, "BASE", remote.URL)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	w := newWorld(t, server.Database(t), server, 2, 0, "--scripts", dir)
+	w := newWorld(t, server.Database(t), server, 2, 0, "--scripts", dir, "--lease", "5s") // as for TestCodeExecution
 
 	ended := make(chan struct{})
 	cmd := exec.CommandContext(t.Context(), nodejs.Node(t), "--test", "faces.test.js")

@@ -61,7 +61,7 @@ func TestRemoteAgentSurvives(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(dir, "index.ts"), []byte(code), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		return newWorld(t, server.Database(t), server, 2, 0, "--scripts", dir)
+		return newWorld(t, server.Database(t), server, 2, 0, "--scripts", dir, "--lease", "5s") // as for TestCodeExecution
 	}
 	far := start(strings.ReplaceAll(storyCode, "BASE", model.URL))
 	near := start(`import { RemoteA2AAgent } from '@google/adk';

@@ -95,8 +95,8 @@ func TestTypeScriptWorkflow(t *testing.T) {
 			if err := os.WriteFile(filepath.Join(dir, "index.ts"), []byte(strings.ReplaceAll(workflowCode, "BASE", remote.URL)), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			w := start(t, "--scripts", dir)
-			c := w.at(w.replicas[0]) // alone, or a slow machine would make others take runs over
+			w := start(t, "--scripts", dir, "--lease", "10s") // as for TestCodeExecution
+			c := w.at(w.replicas[0])                          // alone, or a slow machine would make others take runs over
 			for stop, again := range map[string][]string{
 				"left":              {"left"}, // the other branch has ended
 				"generator":         {"generator"},
