@@ -203,6 +203,9 @@ func (f *Feed) Follow(after int64) *Follower {
 	defer f.mu.Unlock()
 	one.joined = len(f.entries)
 	one.next, _ = slices.BinarySearchFunc(f.entries, after+1, func(e *session.Entry, seq int64) int { return cmp.Compare(e.Seq, seq) })
+	if n := len(f.entries); n > 0 && f.entries[n-1].Seq < after {
+		one.behind = after
+	}
 	for _, m := range f.live {
 		one.read = append(one.read, position{message: m, late: true})
 	}

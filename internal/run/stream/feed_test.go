@@ -115,6 +115,33 @@ func TestFeedKeepsParallelMessagesApart(t *testing.T) {
 	expect(t, "a reader", r, "A")
 }
 
+// A reader has an event from the log before the feed has it. The pieces of that event
+// are not for this reader, and those of the next one are.
+func TestFeedBehindItsReader(t *testing.T) {
+	f := &Feed{}
+	whole(f, "a", "one") // has the sequence number 2
+	piece(f, "a", "tw")
+	reader, other := f.Follow(3), f.Follow(2)
+	expect(t, "the reader, before the feed has its event", reader, "")
+	piece(f, "a", "o")
+	expect(t, "the reader, while the feed is behind", reader, "")
+	whole(f, "a", "two")
+	piece(f, "a", "th")
+	expect(t, "the reader", reader, "[th]")
+	expect(t, "another reader", other, "[two] two [th]")
+	piece(f, "a", "ree")
+	whole(f, "a", "three")
+	expect(t, "the reader", reader, "[ree] three")
+	f.End()
+	if _, ended := drain(reader); !ended {
+		t.Error("the feed has not ended")
+	}
+	late := f.Follow(9)
+	if read, ended := drain(late); len(read) > 0 || !ended {
+		t.Errorf("a reader beyond the end reads %q, %v", read, ended)
+	}
+}
+
 func TestFeedRemovesClosedReaders(t *testing.T) {
 	f := &Feed{}
 	r := f.Follow(0)

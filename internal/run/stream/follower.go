@@ -13,6 +13,9 @@ type Follower struct {
 	joined int // number of events that were stored before it was made
 	next   int // index of the next stored event
 	read   []position
+	// behind is the sequence number of an event that the reader has from the log, while
+	// the feed does not have it; 0 otherwise. What the feed has before it is not read.
+	behind int64
 }
 
 // position is how far a follower has read a message.
@@ -49,13 +52,18 @@ func (f *Follower) Take() (item Item, ok bool, err error) {
 	feed := f.feed
 	feed.mu.Lock()
 	defer feed.mu.Unlock()
+	if f.catchUp(); f.behind != 0 {
+		if feed.ended {
+			return Item{}, false, io.EOF
+		}
+		return Item{}, false, nil
+	}
 	if f.next < len(feed.entries) {
 		if m := feed.pieces[f.next]; m != nil && f.next >= f.joined {
 			if item, ok := f.piece(m); ok {
 				return item, true, nil
 			}
-			f.read = slices.DeleteFunc(f.read, func(p position) bool { return p.message == m })
-			feed.passed(f.next)
+			f.pass(m)
 		}
 		entry := feed.entries[f.next]
 		f.next++
@@ -70,6 +78,29 @@ func (f *Follower) Take() (item Item, ok bool, err error) {
 		return Item{}, false, io.EOF
 	}
 	return Item{}, false, nil
+}
+
+// pass leaves the pieces before the next event. feed.mu must be held.
+func (f *Follower) pass(m *message) {
+	f.read = slices.DeleteFunc(f.read, func(p position) bool { return p.message == m })
+	f.feed.passed(f.next)
+}
+
+// catchUp skips the events that the reader has, and their pieces. feed.mu must be held.
+func (f *Follower) catchUp() {
+	for f.behind != 0 && f.next < len(f.feed.entries) {
+		switch seq := f.feed.entries[f.next].Seq; {
+		case seq > f.behind: // it is not one of them
+			f.behind = 0
+			return
+		case seq == f.behind:
+			f.behind = 0
+		}
+		if m := f.feed.pieces[f.next]; m != nil && f.next >= f.joined {
+			f.pass(m)
+		}
+		f.next++
+	}
 }
 
 // piece returns the part of m that the follower has not read yet, if there is one.
