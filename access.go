@@ -142,8 +142,9 @@ type NewAPIKey struct {
 	// "admin".
 	User string
 	// Scopes are what it may do: "read" to look at sessions of the user, "run" to
-	// do everything with them that users do, "users" to act for any user, "admin"
-	// for everything. None means "run".
+	// do everything with them that users do, "schedules", "triggers" or "inbox" for
+	// only that part of it, "users" to act for any user, "admin" for everything.
+	// None means "run".
 	Scopes []string
 	// Life is how long it may be used; 0 means until it is revoked.
 	Life time.Duration

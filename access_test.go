@@ -278,6 +278,22 @@ func TestAPIKeys(t *testing.T) {
 		t.Errorf("WWW-Authenticate is %q", got)
 	}
 	g.want(403, reader, "DELETE", ofBob+"/s1", "")
+
+	// A key for schedules alone.
+	const schedules = "/apps/weather/users/bob/schedules"
+	planner, _ := create("bob", 0, "schedules")
+	const daily = `{"id":"daily","cron":"@daily","newMessage":{"parts":[{"text":"hi"}]}}`
+	g.want(201, planner, "POST", schedules, daily)
+	g.want(200, planner, "GET", schedules, "")
+	g.want(200, planner, "DELETE", schedules+"/daily", "")
+	g.want(404, planner, "GET", "/apps/weather/users/alice/schedules", "")
+	g.want(403, planner, "GET", ofBob, "")
+	g.want(403, planner, "POST", "/run", bobRuns)
+	g.want(200, reader, "GET", schedules, "")
+	g.want(403, reader, "POST", schedules, daily)
+	other, _ := create("bob", 0, "triggers", "inbox")
+	g.want(403, other, "GET", schedules, "")
+
 	g.want(200, backend, "POST", "/run", bobRuns)
 	g.want(403, backend, "PATCH", ofBob+"/s1", `{"stateDelta":{"app:k":1}}`)
 	g.want(200, root, "PATCH", ofBob+"/s1", `{"stateDelta":{"app:k":1}}`)

@@ -24,6 +24,11 @@ const (
 	Read Scope = "read"
 	// Run allows everything that users do with their sessions. It includes Read.
 	Run Scope = "run"
+	// Schedules, Triggers and Inbox allow what users do with their schedules, with their triggers, and with what waits
+	// for an answer of theirs. Run includes them, and Read what only looks.
+	Schedules Scope = "schedules"
+	Triggers  Scope = "triggers"
+	Inbox     Scope = "inbox"
 	// Users allows acting as any user.
 	Users Scope = "users"
 	// Dev allows the endpoints for developers. It cannot be granted by itself: where not every caller has it, it
@@ -47,8 +52,11 @@ type Caller struct {
 // May reports whether the caller has a scope, or one that includes it.
 func (c *Caller) May(scope Scope) bool {
 	return c == nil || slices.Contains(c.scopes, scope) || slices.Contains(c.scopes, Admin) ||
-		scope == Read && slices.Contains(c.scopes, Run)
+		slices.Contains(inRun, scope) && slices.Contains(c.scopes, Run)
 }
+
+// inRun are the scopes that Run includes.
+var inRun = []Scope{Read, Schedules, Triggers, Inbox}
 
 // Is reports whether the caller may act as a user.
 func (c *Caller) Is(user string) bool {
@@ -64,8 +72,8 @@ func (c *Caller) Self() string {
 	return cmp.Or(c.User, c.ID)
 }
 
-// keyCaller begins the ids of callers who have an API key.
-const keyCaller = "key:"
+// These begin the ids of callers who have an API key, and of those who are named by an issuer or a platform.
+const keyCaller, userCaller = "key:", "user:"
 
 // Gate authenticates the caller of a request. It fails with ErrNoToken, a *RefusedError or an *UnavailableError.
 type Gate func(r *http.Request) (*Caller, error)
@@ -123,7 +131,7 @@ func Platform(userHeader string) Gate {
 		if err := session.CheckIdentifier("user id", values[0]); err != nil {
 			return nil, &RefusedError{"the header " + userHeader + ": " + err.Error()}
 		}
-		return &Caller{ID: "user:" + values[0], User: values[0], scopes: []Scope{Run}}, nil
+		return &Caller{ID: userCaller + values[0], User: values[0], scopes: []Scope{Run}}, nil
 	}
 }
 

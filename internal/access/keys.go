@@ -31,7 +31,7 @@ type NewKey struct {
 }
 
 // GrantableScopes are the scopes that a key may have.
-var GrantableScopes = []Scope{Read, Run, Users, Admin}
+var GrantableScopes = []Scope{Read, Run, Schedules, Triggers, Inbox, Users, Admin}
 
 // CreateKey creates a key. text is what a caller presents; it is not stored.
 func CreateKey(ctx context.Context, store session.APIKeys, n NewKey) (text string, key *session.APIKey, err error) {
@@ -42,7 +42,7 @@ func CreateKey(ctx context.Context, store session.APIKeys, n NewKey) (text strin
 	everyone := false
 	for _, s := range n.Scopes {
 		if !slices.Contains(GrantableScopes, s) {
-			return "", nil, fmt.Errorf("unknown scope %q: must be read, run, users or admin", s)
+			return "", nil, fmt.Errorf("unknown scope %q: must be read, run, schedules, triggers, inbox, users or admin", s)
 		}
 		everyone = everyone || s == Users || s == Admin
 		key.Scopes = append(key.Scopes, string(s))
@@ -129,11 +129,16 @@ func (g *keyGate) identify(r *http.Request) (*Caller, error) {
 		return nil, &RefusedError{"the API key " + id + " has expired"}
 	}
 	g.use(r.Context(), key, now)
+	return callerOf(key), nil
+}
+
+// callerOf returns the caller who has a key.
+func callerOf(key *session.APIKey) *Caller {
 	c := &Caller{ID: keyCaller + key.ID, User: key.User, Expires: key.Expires}
 	for _, s := range key.Scopes {
 		c.scopes = append(c.scopes, Scope(s))
 	}
-	return c, nil
+	return c
 }
 
 // find returns a key, at most keyFresh old; nil if there is none.

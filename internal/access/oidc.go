@@ -161,7 +161,7 @@ func (g *Issuers) Identify(r *http.Request) (*Caller, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Caller{ID: "user:" + user, User: user, Expires: verified.Expiry, scopes: []Scope{Run}}
+	c := &Caller{ID: userCaller + user, User: user, Expires: verified.Expiry, scopes: []Scope{Run}}
 	if slices.ContainsFunc(g.admins, func(one claim) bool { return one.issuer == i.name && one.in(said) }) {
 		c.scopes = append(c.scopes, Admin)
 	}

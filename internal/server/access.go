@@ -20,6 +20,13 @@ import (
 type need struct {
 	public bool         // no credentials required
 	scope  access.Scope // empty for any authenticated caller
+	or     access.Scope // suffices as well
+}
+
+// areas are the parts of the API with a scope of their own, by the beginnings of their paths. Read suffices to look.
+var areas = map[string]access.Scope{
+	"/apps/{app}/users/{user}/schedules": access.Schedules,
+	"/inbox":                             access.Inbox,
 }
 
 // needs lists the routes whose path has no user. Routes that are missing here require an administrator, so a new route
@@ -69,6 +76,14 @@ func needOf(pattern string) need {
 	if method != http.MethodGet && strings.HasPrefix(strings.TrimPrefix(path, "/dev"), "/apps/{app}/eval") {
 		return need{scope: access.Admin} // writes to the application's directory, or runs the agent
 	}
+	for prefix, scope := range areas {
+		if rest, ok := strings.CutPrefix(path, prefix); ok && (rest == "" || rest[0] == '/') {
+			if method == http.MethodGet {
+				return need{scope: access.Read, or: scope}
+			}
+			return need{scope: scope}
+		}
+	}
 	if strings.HasPrefix(path, "/dev/") || strings.HasPrefix(path, "/debug/") || strings.HasPrefix(path, "/apps/{app}/eval") {
 		return need{scope: access.Dev}
 	}
@@ -109,7 +124,7 @@ func (s *Server) admit(w http.ResponseWriter, r *http.Request) (*http.Request, e
 	if err := s.checkRate(r, r.PathValue("app")); err != nil {
 		return r, err
 	}
-	if needed.scope != "" && !caller.May(needed.scope) {
+	if needed.scope != "" && !caller.May(needed.scope) && (needed.or == "" || !caller.May(needed.or)) {
 		return r, s.forbidden(w, r, needed.scope)
 	}
 	if user := r.PathValue("user"); user != "" && !caller.Is(user) {
@@ -173,6 +188,10 @@ func (s *Server) checkRate(r *http.Request, app string) error {
 	if wait <= 0 {
 		return nil
 	}
+	return s.tooOften(wait)
+}
+
+func (s *Server) tooOften(wait time.Duration) error {
 	return &httpError{
 		status: http.StatusTooManyRequests, after: wait,
 		message: fmt.Sprintf("Too many requests: at most %d in a minute", s.Rate.PerMinute()),

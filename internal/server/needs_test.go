@@ -50,6 +50,13 @@ func TestNeeds(t *testing.T) {
 		"GET /dev/apps/{app}/users/{user}/runs":     {scope: access.Read},
 		"GET /dev/apps/{app}/users/{user}/sessions": {scope: access.Read},
 		"GET /dev/anything":                         {scope: access.Dev},
+
+		"GET /apps/{app}/users/{user}/schedules":             {scope: access.Read, or: access.Schedules},
+		"POST /apps/{app}/users/{user}/schedules/{s}/run":    {scope: access.Schedules},
+		"POST /apps/{app}/users/{user}/schedules-of-another": {scope: access.Run},
+		"GET /inbox":                {scope: access.Read, or: access.Inbox},
+		"POST /inbox/{wait}/answer": {scope: access.Inbox},
+
 		"GET /debug/anything":                       {scope: access.Dev},
 		"GET /dev/apps/{app}/eval_sets":             {scope: access.Dev},
 		"POST /dev/apps/{app}/eval_sets/{set}/run":  {scope: access.Admin},
