@@ -302,7 +302,7 @@ func (m *Memory) unlink(rec *record) {
 func (m *Memory) leave(rec *record) {
 	rec.gone, rec.runs = true, nil
 	rec.entries, rec.calls = nil, nil // idle may have it for a while
-	m.outbox.unsubscribe(rec, func(*Subscription) bool { return true })
+	m.outbox.leave(rec)
 	m.recordings.forget(rec)
 	m.setBusy(rec, false)
 	m.setWaits(rec, false)

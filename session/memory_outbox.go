@@ -2,8 +2,10 @@ package session
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -11,44 +13,73 @@ var _ Outbox = (*Memory)(nil)
 
 // outbox holds the subscriptions and the deliveries of all sessions.
 type outbox struct {
-	mu     sync.Mutex
-	to     map[*record][]*Subscription // oldest first
-	number int64
-	list   []*keptDelivery // oldest first
-	added  chan struct{}   // holds one value at most
+	mu        sync.Mutex
+	to        map[*record][]*Subscription // oldest first
+	apps      map[string][]*Subscription  // those of applications, oldest first
+	wide      atomic.Int64                // the number of those
+	published map[published]time.Time
+	number    int64
+	list      []*keptDelivery // oldest first
+	added     chan struct{}   // holds one value at most
+}
+
+// published identifies a notice.
+type published struct {
+	about *record // nil for no session
+	app   string
+	id    string
 }
 
 type keptDelivery struct {
 	Delivery
 	to          *Subscription
-	created     time.Time
+	about       *record // nil for no session
+	since       time.Time
 	due, failed time.Time
 }
 
 func (k *keptDelivery) shown() *Delivery {
 	d := k.Delivery
-	d.Subscription, d.Age, d.Failed = *k.to, time.Since(k.created), !k.failed.IsZero()
+	d.Subscription, d.Age, d.Failed = *k.to, time.Since(k.since), !k.failed.IsZero()
+	d.Subscription.Key = k.Key
 	return &d
 }
 
 // tell adds the deliveries about a run whose status has changed. rec.mu must be held.
 func (m *Memory) tell(rec *record, r *Run) {
-	if !rec.told {
+	o := &m.outbox
+	wide := o.wide.Load() > 0 && (r.Status == Waiting || r.Status.Ended())
+	if !rec.told && !wide {
 		return
 	}
-	o := &m.outbox
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.add(r, o.to[rec]...)
+	o.add(rec, Delivery{Run: r.ID, Status: r.Status}, o.to[rec])
+	if wide {
+		o.add(rec, Delivery{Run: r.ID, Status: r.Status, All: true}, o.apps[rec.key.App])
+	}
 }
 
-// add adds deliveries about a run. o.mu must be held.
-func (o *outbox) add(r *Run, to ...*Subscription) {
+// add adds deliveries about a session, or about the key of d if it is nil. o.mu must be
+// held.
+func (o *outbox) add(about *record, d Delivery, to []*Subscription) {
+	if len(to) == 0 {
+		return
+	}
+	if about != nil {
+		d.Key = about.key
+	}
 	now := time.Now()
+	d.At = now.UTC().Truncate(time.Microsecond)
 	for _, s := range to {
 		o.number++
-		o.list = append(o.list, &keptDelivery{Delivery: Delivery{Number: o.number, Run: r.ID, Status: r.Status}, to: s, created: now, due: now})
+		d.Number = o.number
+		o.list = append(o.list, &keptDelivery{Delivery: d, to: s, about: about, since: now, due: now})
 	}
+	o.wake()
+}
+
+func (o *outbox) wake() {
 	select {
 	case o.added <- struct{}{}:
 	default: // it has one
@@ -60,6 +91,18 @@ func (o *outbox) remove(which func(*keptDelivery) bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.list = slices.DeleteFunc(o.list, which)
+}
+
+// leave deletes what belongs to a session. rec.mu must be held.
+func (o *outbox) leave(rec *record) {
+	o.unsubscribe(rec, func(*Subscription) bool { return true })
+	if o.wide.Load() == 0 {
+		return
+	}
+	o.remove(func(k *keptDelivery) bool { return k.about == rec })
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	maps.DeleteFunc(o.published, func(p published, _ time.Time) bool { return p.about == rec })
 }
 
 // unsubscribe deletes subscriptions of a session. rec.mu must be held.
@@ -83,6 +126,9 @@ func (o *outbox) unsubscribe(rec *record, which func(*Subscription) bool) {
 
 // PutSubscription implements Outbox.
 func (m *Memory) PutSubscription(_ context.Context, s *Subscription, run string) error {
+	if s.Key.ID == "" {
+		return m.outbox.putWide(s)
+	}
 	rec, err := m.hold(s.Key)
 	if err != nil {
 		return err
@@ -101,30 +147,44 @@ func (m *Memory) PutSubscription(_ context.Context, s *Subscription, run string)
 	kept := o.to[rec][i]
 	kept.Kind, kept.Label = s.Kind, s.Label
 	if r := rec.runs.find(run); r != nil && (r.Status == Waiting || r.Status.Ended()) {
-		o.add(r, kept)
+		o.add(rec, Delivery{Run: r.ID, Status: r.Status}, []*Subscription{kept})
 	}
 	return nil
 }
 
 // Subscriptions implements Outbox.
 func (m *Memory) Subscriptions(_ context.Context, key Key) ([]*Subscription, error) {
-	found := []*Subscription{}
+	o := &m.outbox
+	if key.ID == "" {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		return copies(o.apps[key.App]), nil
+	}
 	rec, err := m.hold(key)
 	if err != nil {
-		return found, nil // it has none
+		return []*Subscription{}, nil // it has none
 	}
 	defer rec.mu.Unlock()
-	m.outbox.mu.Lock()
-	defer m.outbox.mu.Unlock()
-	for _, s := range m.outbox.to[rec] {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return copies(o.to[rec]), nil
+}
+
+func copies(list []*Subscription) []*Subscription {
+	found := []*Subscription{}
+	for _, s := range list {
 		one := *s
 		found = append(found, &one)
 	}
-	return found, nil
+	return found
 }
 
 // DeleteSubscription implements Outbox.
 func (m *Memory) DeleteSubscription(_ context.Context, key Key, id string) error {
+	if key.ID == "" {
+		m.outbox.dropWide(key.App, id)
+		return nil
+	}
 	rec, err := m.hold(key)
 	if err != nil {
 		return nil // it does not exist
@@ -135,22 +195,37 @@ func (m *Memory) DeleteSubscription(_ context.Context, key Key, id string) error
 }
 
 // ClaimDeliveries implements Outbox.
-func (m *Memory) ClaimDeliveries(_ context.Context, lease time.Duration, limit int) ([]*Delivery, error) {
+func (m *Memory) ClaimDeliveries(_ context.Context, lease time.Duration, limit int, room map[string]int) ([]*Delivery, error) {
 	o, now := &m.outbox, time.Now()
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	first := map[*Subscription]bool{}
+	type queue struct {
+		to    *Subscription
+		about *record
+	}
+	first, claims := map[queue]bool{}, map[*Subscription]int{}
 	var found []*Delivery
 	for _, k := range o.list {
 		if len(found) >= limit {
 			break
 		}
-		if !k.failed.IsZero() || first[k.to] {
+		q := queue{k.to, k.about}
+		if !k.failed.IsZero() || first[q] {
 			continue
 		}
-		first[k.to] = true
+		first[q] = k.about != nil
 		if k.due.After(now) {
 			continue
+		}
+		if k.All {
+			most, ok := room[k.to.ID]
+			if !ok {
+				most = MaxRoom
+			}
+			if claims[k.to] >= most {
+				continue
+			}
+			claims[k.to]++
 		}
 		k.Attempt++
 		k.due = now.Add(lease)
@@ -195,7 +270,7 @@ func (m *Memory) Deliveries(_ context.Context, key Key) ([]*Delivery, error) {
 	defer o.mu.Unlock()
 	found := []*Delivery{}
 	for _, k := range o.list {
-		if k.to.Key == key {
+		if k.to.Key == key && !k.All {
 			found = append(found, k.shown())
 		}
 	}
@@ -204,7 +279,11 @@ func (m *Memory) Deliveries(_ context.Context, key Key) ([]*Delivery, error) {
 
 // SweepDeliveries implements Outbox.
 func (m *Memory) SweepDeliveries(_ context.Context, age time.Duration) error {
-	m.outbox.remove(func(k *keptDelivery) bool { return !k.failed.IsZero() && time.Since(k.created) > age })
+	o := &m.outbox
+	o.remove(func(k *keptDelivery) bool { return !k.failed.IsZero() && time.Since(k.At) > age })
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	maps.DeleteFunc(o.published, func(_ published, at time.Time) bool { return time.Since(at) > age })
 	return nil
 }
 

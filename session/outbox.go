@@ -5,11 +5,15 @@ import (
 	"time"
 )
 
-// Subscription asks a store to note the changes of the runs of a session, so that
-// they are sent to a receiver. Where it is sent to is not a part of it, but a Secret.
+// Subscription asks a store to note the changes of the runs of a session, or of all
+// sessions of an application, so that they are sent to a receiver. Where it is sent to is
+// not a part of it, but a Secret.
 type Subscription struct {
+	// Key has only the application if the subscription is one of an application.
 	Key Key
-	ID  string // unique in the session
+	// ID is unique in the session. That of a subscription of an application is unique in
+	// the store.
+	ID string
 	// Kind is who sends the deliveries, such as a protocol.
 	Kind string
 	// Label says what of the session the subscription is about. A store does not
@@ -18,16 +22,41 @@ type Subscription struct {
 	Created time.Time
 }
 
-// Delivery notes for a subscription that the status of a run has changed.
+// Notice is something other than a change of a run that the subscriptions of an
+// application are told of.
+type Notice struct {
+	// Key is what it is about: a session, a user or the application.
+	Key Key
+	// ID is unique among the notices of the application about the same session, or about
+	// none.
+	ID   string
+	Type string
+	// Run is the run that it is about, or empty.
+	Run string
+	// JSON is an object. A store does not interpret it.
+	JSON []byte
+}
+
+// Delivery notes for a subscription that the status of a run has changed, or that there
+// is a notice.
 type Delivery struct {
+	// Subscription has the key of what the delivery is about, also if it is one of an
+	// application.
 	Subscription
 
-	// Number orders the deliveries of a subscription.
+	// All means that the subscription is one of an application.
+	All bool
+	// Number orders the deliveries of a subscription, and is unique in the store.
 	Number int64
 	Run    string
 	// Status is the one that the run has changed to. It may have another one by now.
 	Status Status
-	// Age is the time since the change, by the clock of the store.
+	// Notice, Type and JSON are those of a Notice, and empty for the change of a run.
+	Notice, Type string
+	JSON         []byte
+	// At is when it was added, by the clock of the store.
+	At time.Time
+	// Age is the time since it was added or replayed, by the clock of the store.
 	Age time.Duration
 	// Attempt counts the claims: 1 for the first.
 	Attempt int
@@ -37,32 +66,46 @@ type Delivery struct {
 	Error  string
 }
 
+// MaxRoom is how many deliveries of a subscription of an application ClaimDeliveries
+// returns at a time.
+const MaxRoom = 4
+
 // Outbox is the part of a Store that notes what is to be sent to receivers outside
 // of the server, at least once.
 //
 // When a run begins, waits or ends, the store adds a delivery for each subscription
-// of its session, in the transaction of that change. A process claims deliveries on a
+// of its session, in the transaction of that change; when it waits or ends, also for each
+// subscription of its application. A process claims deliveries on a
 // lease by the clock of the store, sends them, and reports how that went; when the
 // lease expires, any process may claim them again.
 type Outbox interface {
 	// PutSubscription adds a subscription, or replaces the kind and the label of the
 	// one with its id. If run is the id of a run that waits or has ended, it also adds a
 	// delivery about that run, which would never change again. It fails with ErrNotFound
-	// if there is no session.
+	// if there is no session, and with ErrExists if another application has a
+	// subscription with the id.
 	PutSubscription(ctx context.Context, s *Subscription, run string) error
 
-	// Subscriptions returns the subscriptions of a session, oldest first; none if
-	// there is no session.
+	// Subscriptions returns the subscriptions of a session or, if the key has only an
+	// application, those of the application, oldest first; none if there is no session.
 	Subscriptions(ctx context.Context, key Key) ([]*Subscription, error)
 
 	// DeleteSubscription deletes a subscription with its deliveries. Deleting one that
 	// does not exist is not an error. They are also deleted with their session.
 	DeleteSubscription(ctx context.Context, key Key, id string) error
 
+	// Publish adds a delivery about a notice for each subscription of its application. It
+	// has no effect if the notice was published before, which a store remembers at least
+	// until SweepDeliveries, and fails with ErrNotFound if its session does not exist.
+	Publish(ctx context.Context, n *Notice) error
+
 	// ClaimDeliveries returns at most limit deliveries that are due, and no others can
-	// claim them until the lease expires. Of every subscription it only considers the
-	// first that has neither been sent nor failed: the others follow in their order.
-	ClaimDeliveries(ctx context.Context, lease time.Duration, limit int) ([]*Delivery, error)
+	// claim them until the lease expires. Of every subscription of a session it only
+	// considers the first that has neither been sent nor failed: the others follow in
+	// their order. Of a subscription of an application it considers the first of every
+	// session, and those about no session; it returns as many of them as room has for the
+	// id of the subscription, or MaxRoom if it has none.
+	ClaimDeliveries(ctx context.Context, lease time.Duration, limit int, room map[string]int) ([]*Delivery, error)
 
 	// EndDelivery deletes a delivery that was sent.
 	EndDelivery(ctx context.Context, d *Delivery) error
@@ -75,10 +118,25 @@ type Outbox interface {
 	// stays in the list until SweepDeliveries.
 	FailDelivery(ctx context.Context, d *Delivery, reason string) error
 
-	// Deliveries returns the deliveries of a session that were not sent, oldest first.
+	// Deliveries returns the deliveries of the subscriptions of a session that were not
+	// sent, oldest first.
 	Deliveries(ctx context.Context, key Key) ([]*Delivery, error)
 
-	// SweepDeliveries deletes deliveries that have failed, and are older than age.
+	// AppDeliveries is like Deliveries for a subscription of an application: at most limit
+	// of those with a greater Number than after.
+	AppDeliveries(ctx context.Context, app, id string, after int64, limit int) ([]*Delivery, error)
+
+	// ReplayDelivery makes a delivery of a subscription of an application due. One that has
+	// failed is attempted as if it had just been added. It fails with ErrNotFound if there
+	// is none with the number.
+	ReplayDelivery(ctx context.Context, app, id string, number int64) error
+
+	// CountDeliveries returns how many deliveries were not sent yet, and how many have
+	// failed.
+	CountDeliveries(ctx context.Context) (pending, failed int64, err error)
+
+	// SweepDeliveries deletes deliveries that have failed, and are older than age. It also
+	// forgets notices that were published before that.
 	SweepDeliveries(ctx context.Context, age time.Duration) error
 
 	// Added returns a channel that has a value after this process has added

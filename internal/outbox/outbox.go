@@ -1,6 +1,7 @@
 // Package outbox sends what a store has noted for subscriptions to their receivers, over
-// HTTP and at least once. The deliveries of a subscription are sent in their order; one
-// that fails is tried again for a day, and delays those of its subscription only.
+// HTTP and at least once. The deliveries of a subscription are sent in their order, those of
+// a subscription of an application in their order for each session; one that fails is tried
+// again for a day, and delays those of its subscription only.
 package outbox
 
 import (
@@ -10,12 +11,12 @@ import (
 	"log/slog"
 	"net/http"
 	"net/netip"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/parley-run/parley/internal/public"
 	"github.com/parley-run/parley/internal/retry"
+	"github.com/parley-run/parley/internal/share"
 	"github.com/parley-run/parley/session"
 )
 
@@ -24,7 +25,7 @@ const (
 	// that are due again.
 	poll = time.Second
 	// maxSends bounds the number of deliveries that are sent at the same time.
-	maxSends = 16
+	maxSends = 32
 	// maxUserSends bounds those of one user, so that receivers that do not answer do
 	// not delay those of others.
 	maxUserSends = 4
@@ -76,6 +77,8 @@ type Options struct {
 	// without TLS there.
 	AllowPrivate []netip.Prefix
 	Log          *slog.Logger
+	// Observe is called with the outcome of each attempt, for metrics; it may be nil.
+	Observe func(kind, outcome string)
 }
 
 // Outbox manages subscriptions, and sends their deliveries. A nil Outbox can be closed.
@@ -85,6 +88,7 @@ type Outbox struct {
 	guard   guard
 	client  *http.Client
 	log     *slog.Logger
+	observe func(kind, outcome string)
 
 	life context.Context //nolint:containedctx // it ends with Close
 	end  context.CancelFunc
@@ -93,9 +97,11 @@ type Outbox struct {
 
 	mu     sync.Mutex
 	kinds  map[string]Compose
-	sends  map[user]int // that are in progress
 	closed bool
 	work   sync.WaitGroup
+
+	users     share.Shares[user] // of attempts in progress
+	endpoints endpoints
 }
 
 type user struct{ app, id string }
@@ -103,8 +109,8 @@ type user struct{ app, id string }
 // New creates an Outbox, which does nothing before Handle is called.
 func New(o Options) *Outbox {
 	b := &Outbox{
-		store: o.Store, secrets: o.Secrets, guard: guard{allow: public.Networks(o.AllowPrivate)}, log: o.Log,
-		wake: make(chan struct{}, 1), stop: make(chan struct{}), kinds: map[string]Compose{}, sends: map[user]int{},
+		store: o.Store, secrets: o.Secrets, guard: guard{allow: public.Networks(o.AllowPrivate)}, log: o.Log, observe: o.Observe,
+		wake: make(chan struct{}, 1), stop: make(chan struct{}), kinds: map[string]Compose{},
 	}
 	b.client = b.guard.client()
 	b.life, b.end = context.WithCancel(context.Background())
@@ -183,7 +189,7 @@ func (o *Outbox) claim(slots chan struct{}) (more bool) {
 	}
 	ctx, cancel := context.WithTimeout(o.life, timeout)
 	defer cancel()
-	list, err := o.store.ClaimDeliveries(ctx, lease, free)
+	list, err := o.store.ClaimDeliveries(ctx, lease, free, o.endpoints.room())
 	if err != nil {
 		if o.life.Err() == nil {
 			o.log.Warn("could not look for notifications to send", "err", err)
@@ -199,8 +205,7 @@ func (o *Outbox) claim(slots chan struct{}) (more bool) {
 		}
 		slots <- struct{}{}
 		o.work.Go(func() {
-			o.deliver(d)
-			o.finish(d)
+			o.finish(d, o.deliver(d))
 			<-slots
 			select {
 			case o.wake <- struct{}{}:
@@ -211,30 +216,26 @@ func (o *Outbox) claim(slots chan struct{}) (more bool) {
 	return len(list) == free
 }
 
-// begin reports whether another delivery of its user may be sent. Then finish must be
-// called.
+// begin reports whether a delivery may be sent now. Then finish must be called.
 func (o *Outbox) begin(d *session.Delivery) bool {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	u := user{d.Key.App, d.Key.User}
-	if o.sends[u] >= maxUserSends {
-		return false
+	if d.All { // the store was asked for as many as may be sent
+		o.endpoints.begin(d.ID)
+		return true
 	}
-	o.sends[u]++
-	return true
+	return o.users.Take(user{d.Key.App, d.Key.User}, maxUserSends)
 }
 
-func (o *Outbox) finish(d *session.Delivery) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	u := user{d.Key.App, d.Key.User}
-	if o.sends[u]--; o.sends[u] == 0 {
-		delete(o.sends, u)
+// finish ends what begin has begun. err is that of the attempt.
+func (o *Outbox) finish(d *session.Delivery, err error) {
+	if d.All {
+		o.endpoints.finish(d.ID, err)
+		return
 	}
+	o.users.Return(user{d.Key.App, d.Key.User})
 }
 
-// deliver makes one attempt, and stores its outcome.
-func (o *Outbox) deliver(d *session.Delivery) {
+// deliver makes one attempt, and stores its outcome. It returns why the attempt failed.
+func (o *Outbox) deliver(d *session.Delivery) error {
 	ctx, cancel := context.WithTimeout(o.life, timeout)
 	over, err := o.attempt(ctx, d)
 	cancel()
@@ -242,25 +243,44 @@ func (o *Outbox) deliver(d *session.Delivery) {
 	ctx, cancel = context.WithTimeout(context.WithoutCancel(o.life), lease-timeout)
 	defer cancel()
 	log := o.log.With("kind", d.Kind, "app", d.Key.App, "session_id", d.Key.ID, "run_id", d.Run, "attempt", d.Attempt)
+	outcome := Sent
 	var stored error
 	switch {
 	case over:
-		stored = o.Unsubscribe(ctx, d.Key, d.ID)
+		stored = o.Unsubscribe(ctx, subscriptionKey(d), d.ID)
 	case err == nil:
 		stored = o.store.EndDelivery(ctx, d)
 	case o.life.Err() != nil:
+		outcome = ""
 		stored = o.store.RetryDelivery(ctx, d, 0, "the server has ended")
-	case d.Age > giveUp:
+	case d.Age > giveUp || errors.Is(err, errGone):
 		log.WarnContext(ctx, "a notification is given up", "err", err)
-		stored = o.store.FailDelivery(ctx, d, reason(err))
+		outcome = Dead
+		stored = o.store.FailDelivery(ctx, d, retry.Reason(err))
 	default:
 		log.InfoContext(ctx, "a notification was not accepted; it will be sent again", "err", err)
-		stored = o.store.RetryDelivery(ctx, d, pause(d.Attempt), reason(err))
+		outcome = Failed
+		stored = o.store.RetryDelivery(ctx, d, retry.Pause(d.Attempt, firstPause, lastPause), retry.Reason(err))
 	}
 	if stored != nil { // it is sent again when the lease has expired
 		log.WarnContext(ctx, "could not store the outcome of a notification", "err", stored)
 	}
+	if o.observe != nil && outcome != "" {
+		o.observe(d.Kind, outcome)
+	}
+	return err
 }
+
+// The outcomes of an attempt.
+const (
+	Sent   = "sent"
+	Failed = "failed" // another attempt follows
+	Dead   = "dead"   // no other attempt follows
+)
+
+// errGone means that the receiver of an application does not want it. Its subscription
+// stays: an operator has made it.
+var errGone = errors.New("the receiver answered with the status 410")
 
 // attempt sends a delivery. over means that its subscription is to be deleted.
 func (o *Outbox) attempt(ctx context.Context, d *session.Delivery) (over bool, err error) {
@@ -275,7 +295,7 @@ func (o *Outbox) attempt(ctx context.Context, d *session.Delivery) (over bool, e
 	if compose == nil {
 		return false, errors.New("this server does not send notifications of this kind")
 	}
-	config, err := o.secrets.Kept(ctx, secretID(d.Key, d.ID))
+	config, err := o.secrets.Kept(ctx, secretID(subscriptionKey(d), d.ID))
 	if errors.Is(err, session.ErrNoSecret) {
 		return true, nil // where to send it is not known any more
 	}
@@ -292,34 +312,26 @@ func (o *Outbox) attempt(ctx context.Context, d *session.Delivery) (over bool, e
 	switch status, err := o.post(ctx, m); {
 	case err != nil:
 		return false, err
+	case status == http.StatusGone && d.All:
+		return false, errGone
 	case status == http.StatusGone:
 		return true, nil
 	case status/100 != 2:
 		return false, fmt.Errorf("the receiver answered with the status %d", status)
 	}
-	return m.Last, nil
-}
-
-// pause returns the time to wait after a failed attempt.
-func pause(attempt int) time.Duration {
-	b := retry.Backoff{Wait: lastPause}
-	if shift := attempt - 1; shift < 12 { // 2^12 seconds are more than lastPause
-		b.Wait = firstPause << max(shift, 0)
-	}
-	return b.Next()
-}
-
-// maxReason bounds what is stored about a failure.
-const maxReason = 300
-
-// reason is what is stored of an error: text that every database takes.
-func reason(err error) string {
-	text := err.Error()
-	return strings.ToValidUTF8(strings.ReplaceAll(text[:min(len(text), maxReason)], "\x00", ""), "")
+	return m.Last && !d.All, nil
 }
 
 // secretName is the name of the configuration of a subscription.
 const secretName = "outbox/"
+
+// subscriptionKey returns the key of the subscription of a delivery.
+func subscriptionKey(d *session.Delivery) session.Key {
+	if d.All {
+		return session.Key{App: d.Key.App}
+	}
+	return d.Key
+}
 
 func secretID(key session.Key, id string) session.SecretID {
 	return session.SecretID{App: key.App, User: key.User, Session: key.ID, Name: secretName + id}
@@ -330,7 +342,7 @@ func secretID(key session.Key, id string) session.SecretID {
 // session.ErrNotFound if there is no session. run is that of
 // session.Outbox.PutSubscription.
 func (o *Outbox) Subscribe(ctx context.Context, s *session.Subscription, run, url string, config []byte) error {
-	if err := o.guard.check(ctx, url); err != nil {
+	if err := o.Check(ctx, url); err != nil {
 		return err
 	}
 	// In this order, a delivery finds the configuration.
@@ -339,6 +351,9 @@ func (o *Outbox) Subscribe(ctx context.Context, s *session.Subscription, run, ur
 	}
 	return o.store.PutSubscription(ctx, s, run)
 }
+
+// Check fails with a *RefusedError if a URL must not be called.
+func (o *Outbox) Check(ctx context.Context, url string) error { return o.guard.check(ctx, url) }
 
 // Unsubscribe deletes a subscription. Deleting one that does not exist is not an error.
 func (o *Outbox) Unsubscribe(ctx context.Context, key session.Key, id string) error {

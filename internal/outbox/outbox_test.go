@@ -371,7 +371,7 @@ func TestClose(t *testing.T) {
 	w.box.Close()
 	w.box.Close()
 	close(ended)
-	if left, err := w.store.Outbox.ClaimDeliveries(t.Context(), time.Minute, 10); err != nil || len(left) != 1 || left[0].Attempt != 2 {
+	if left, err := w.store.Outbox.ClaimDeliveries(t.Context(), time.Minute, 10, nil); err != nil || len(left) != 1 || left[0].Attempt != 2 {
 		t.Fatalf("left are %v, %v", left, err)
 	}
 	var none *outbox.Outbox

@@ -4,6 +4,7 @@ package retry
 import (
 	"context"
 	"math/rand/v2"
+	"strings"
 	"time"
 )
 
@@ -34,4 +35,23 @@ func (b *Backoff) Next() time.Duration {
 	}
 	b.Wait = min(2*b.Wait, b.Max)
 	return pause
+}
+
+// Pause returns the time to wait after an attempt that failed, from 1 for the first: its
+// mean is first, and doubles with each attempt, up to last.
+func Pause(attempt int, first, last time.Duration) time.Duration {
+	b := Backoff{Wait: last}
+	if shift := max(attempt-1, 0); shift < 32 && first < last>>shift {
+		b.Wait = first << shift
+	}
+	return b.Next()
+}
+
+// maxReason bounds what is stored about a failure.
+const maxReason = 300
+
+// Reason returns what is stored of an error: text that every database takes.
+func Reason(err error) string {
+	text := err.Error()
+	return strings.ToValidUTF8(strings.ReplaceAll(text[:min(len(text), maxReason)], "\x00", ""), "")
 }

@@ -3,9 +3,11 @@ package retry_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
+	"unicode/utf8"
 
 	"github.com/parley-run/parley/internal/retry"
 )
@@ -34,5 +36,25 @@ func TestBackoff(t *testing.T) {
 	}
 	if pause := (&retry.Backoff{}).Next(); pause != 0 {
 		t.Errorf("a pause of %v for none", pause)
+	}
+}
+
+func TestPause(t *testing.T) {
+	for attempt, mean := range map[int]time.Duration{0: 1, 1: 1, 2: 2, 3: 4, 6: 32, 7: 60, 8: 60, 40: 60, 1 << 40: 60} {
+		mean *= time.Second
+		if pause := retry.Pause(attempt, time.Second, time.Minute); pause < mean/2 || pause >= mean*3/2 {
+			t.Errorf("after attempt %d, a pause of %v, want about %v", attempt, pause, mean)
+		}
+	}
+}
+
+// Postgres refuses text that is not UTF-8, or that has null bytes: the outcome of the
+// attempt would be lost.
+func TestReason(t *testing.T) {
+	for _, text := range []string{strings.Repeat("ü", 300), "x" + strings.Repeat("😀", 300), "a\x00b", "\xff"} {
+		got := retry.Reason(errors.New(text))
+		if !utf8.ValidString(got) || strings.Contains(got, "\x00") || len(got) > 300 {
+			t.Errorf("%.20q is stored as %q", text, got)
+		}
 	}
 }

@@ -6,11 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/parley-run/parley/internal/retry"
+	"github.com/parley-run/parley/internal/share"
 	"github.com/parley-run/parley/session"
 )
 
@@ -83,15 +83,14 @@ type Runner struct {
 	end  context.CancelFunc
 	work sync.WaitGroup
 
-	mu    sync.Mutex
-	users map[user]int // the number of runs that have not ended
+	users share.Shares[user] // of runs that have not ended
 }
 
 type user struct{ app, id string }
 
 // Run creates a Runner, which works until it is closed.
 func Run(o Options) *Runner {
-	r := &Runner{Options: o, users: map[user]int{}}
+	r := &Runner{Options: o}
 	r.life, r.end = context.WithCancel(context.Background())
 	r.work.Go(r.run)
 	return r
@@ -143,7 +142,8 @@ func (r *Runner) claim(slots, freed chan struct{}) (more bool) {
 	}
 	started := false
 	for _, d := range list {
-		if !r.begin(d) {
+		owner := user{d.App, d.User}
+		if !r.users.Take(owner, maxUserRuns) {
 			r.retry(d, poll)
 			continue
 		}
@@ -151,7 +151,7 @@ func (r *Runner) claim(slots, freed chan struct{}) (more bool) {
 		slots <- struct{}{}
 		r.work.Go(func() {
 			r.fire(d)
-			r.finish(d)
+			r.users.Return(owner)
 			<-slots
 			select {
 			case freed <- struct{}{}:
@@ -160,28 +160,6 @@ func (r *Runner) claim(slots, freed chan struct{}) (more bool) {
 		})
 	}
 	return started && len(list) == free
-}
-
-// begin reports whether another run of its user may be started. Then finish must be
-// called.
-func (r *Runner) begin(d *session.DueSchedule) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	u := user{d.App, d.User}
-	if r.users[u] >= maxUserRuns {
-		return false
-	}
-	r.users[u]++
-	return true
-}
-
-func (r *Runner) finish(d *session.DueSchedule) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	u := user{d.App, d.User}
-	if r.users[u]--; r.users[u] == 0 {
-		delete(r.users, u)
-	}
 }
 
 // retry lets the schedule be claimed again.
@@ -227,11 +205,11 @@ func (r *Runner) fire(d *session.DueSchedule) {
 		return
 	case passes(err):
 		log.Warn("the run of a schedule could not be started; trying again", "attempt", d.Attempt, "err", err)
-		r.retry(d, pause(d.Attempt))
+		r.retry(d, retry.Pause(d.Attempt, firstPause, lastPause))
 		return
 	default:
 		log.Warn("the run of a schedule could not be started", "err", err)
-		f.Outcome, f.Error = Failed, reason(err)
+		f.Outcome, f.Error = Failed, retry.Reason(err)
 	}
 	r.store(log, d, what.next, f)
 	if err == nil && wait != nil {
@@ -271,22 +249,4 @@ func SessionOf(schedule string, spec *Spec, at time.Time) string {
 		return spec.Session
 	}
 	return schedule + "-" + at.UTC().Format("20060102T150405Z")
-}
-
-// pause returns the time to wait after a failed start.
-func pause(attempt int) time.Duration {
-	b := retry.Backoff{Wait: lastPause}
-	if shift := attempt - 1; shift < 6 { // 2^6 seconds are more than lastPause
-		b.Wait = firstPause << max(shift, 0)
-	}
-	return b.Next()
-}
-
-// maxReason bounds what is stored about a failure.
-const maxReason = 300
-
-// reason is what is stored of an error.
-func reason(err error) string {
-	text := err.Error()
-	return strings.ToValidUTF8(text[:min(len(text), maxReason)], "")
 }

@@ -378,8 +378,20 @@ func (s *backend) PutSecret(ctx context.Context, secret *session.Secret) (int64,
 
 // PutSubscription implements session.Outbox. The session must be loaded.
 func (s *backend) PutSubscription(ctx context.Context, sub *session.Subscription, run string) error {
-	if err := s.need(ctx, sub.Key); err != nil {
-		return err
+	if sub.Key.ID != "" {
+		if err := s.need(ctx, sub.Key); err != nil {
+			return err
+		}
 	}
 	return s.Memory.PutSubscription(ctx, sub, run)
+}
+
+// Publish implements session.Outbox. The session must be loaded.
+func (s *backend) Publish(ctx context.Context, n *session.Notice) error {
+	if n.Key.ID != "" {
+		if err := s.need(ctx, n.Key); err != nil {
+			return err
+		}
+	}
+	return s.Memory.Publish(ctx, n)
 }

@@ -59,8 +59,8 @@ const (
 			stop = CASE WHEN r.status = 'running' AND r.stop <> 'rollback' THEN $2::text ELSE r.stop END
 		WHERE r.session = $1 AND r.status IN ('queued', 'running')
 		RETURNING r.id, r.number, r.status)
-		` + putDeliveries + ` SELECT unnest(s.subscriptions), r.id, r.status, clock_timestamp(), clock_timestamp()
-		FROM parley_sessions s, r WHERE s.ordinal = $1 AND r.status = 'cancelled' ORDER BY r.number`
+		` + putEnds + ` SELECT t.*, r.id, r.status, clock_timestamp(), clock_timestamp()
+		FROM r, parley_sessions s CROSS JOIN LATERAL ` + receivers + ` WHERE s.ordinal = $1 AND r.status = 'cancelled' ORDER BY r.number`
 
 	sqlEnqueue = `WITH s AS (
 			UPDATE parley_sessions SET queued = CASE WHEN $7::boolean THEN 0 ELSE queued END + 1 WHERE ordinal = $1 RETURNING ordinal)

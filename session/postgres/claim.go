@@ -93,7 +93,7 @@ const (
 				last = s.seq, ended = clock_timestamp(), owner = '', request = NULL
 			FROM s WHERE r.session = s.ordinal AND r.number = s.run
 			RETURNING r.id),
-		told AS (` + putDeliveries + ` SELECT unnest(s.subscriptions), run.id, $12::text, clock_timestamp(), clock_timestamp() FROM s, run RETURNING number),
+		told AS (` + putEnds + ` SELECT t.*, run.id, $12::text, clock_timestamp(), clock_timestamp() FROM run, s CROSS JOIN LATERAL ` + receivers + ` RETURNING number),
 		journal AS (DELETE FROM parley_journal j USING s WHERE j.session = s.ordinal AND j.run = s.run),
 		deaths AS (DELETE FROM parley_deaths d USING s WHERE d.session = s.ordinal AND d.run = s.run)`
 

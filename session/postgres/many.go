@@ -80,6 +80,9 @@ func combine(ctx context.Context, list []*backend) (*many, error) {
 	if err == nil {
 		err = m.placeNew(ctx)
 	}
+	if err == nil {
+		err = m.shareEndpoints(ctx)
+	}
 	if err != nil {
 		_ = m.Close()
 		return nil, err

@@ -230,32 +230,11 @@ func (m *many) Usage(ctx context.Context, q session.UsageQuery, p session.Page) 
 	return list, next, nil
 }
 
-// ClaimDeliveries implements session.Outbox. No database gets more than its part of
-// the limit before the others had theirs.
-func (m *many) ClaimDeliveries(ctx context.Context, lease time.Duration, limit int) ([]*session.Delivery, error) {
-	each := (limit + len(m.members) - 1) / len(m.members)
-	lists, err := available(ask(ctx, m, m.wait, func(ctx context.Context, s *backend) ([]*session.Delivery, error) {
-		return s.ClaimDeliveries(ctx, lease, each)
-	}))
-	return slices.Concat(lists...), err
-}
-
-// SweepDeliveries implements session.Outbox.
-func (m *many) SweepDeliveries(ctx context.Context, age time.Duration) error {
-	_, err := available(ask(ctx, m, 0, func(ctx context.Context, s *backend) (struct{}, error) {
-		return struct{}{}, s.SweepDeliveries(ctx, age)
-	}))
-	return err
-}
-
 // SweepRecordings implements session.Recordings.
 func (m *many) SweepRecordings(ctx context.Context, age time.Duration) (bool, error) {
 	dones, err := available(ask(ctx, m, 0, func(ctx context.Context, s *backend) (bool, error) { return s.SweepRecordings(ctx, age) }))
 	return !slices.Contains(dones, false), err
 }
-
-// Added implements session.Outbox.
-func (m *many) Added() <-chan struct{} { return m.added }
 
 // PutAPIKey implements session.APIKeys.
 func (m *many) PutAPIKey(ctx context.Context, key *session.APIKey) error {

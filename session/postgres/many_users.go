@@ -3,7 +3,6 @@ package postgres
 import (
 	"context"
 	"errors"
-	"time"
 
 	"github.com/parley-run/parley/session"
 )
@@ -178,43 +177,6 @@ func (m *many) Recall(ctx context.Context, app, user string, words []string, lim
 // Forget implements session.Memories.
 func (m *many) Forget(ctx context.Context, app, user string) error {
 	return do(ctx, m, session.Key{App: app, User: user}, always, func(ctx context.Context, s *backend) error { return s.Forget(ctx, app, user) })
-}
-
-// PutSubscription implements session.Outbox.
-func (m *many) PutSubscription(ctx context.Context, sub *session.Subscription, run string) error {
-	return do(ctx, m, sub.Key, failure(session.ErrNotFound), func(ctx context.Context, s *backend) error { return s.PutSubscription(ctx, sub, run) })
-}
-
-// Subscriptions implements session.Outbox.
-func (m *many) Subscriptions(ctx context.Context, key session.Key) ([]*session.Subscription, error) {
-	return route(ctx, m, key, empty[*session.Subscription], func(ctx context.Context, s *backend) ([]*session.Subscription, error) {
-		return s.Subscriptions(ctx, key)
-	})
-}
-
-// DeleteSubscription implements session.Outbox.
-func (m *many) DeleteSubscription(ctx context.Context, key session.Key, id string) error {
-	return do(ctx, m, key, always, func(ctx context.Context, s *backend) error { return s.DeleteSubscription(ctx, key, id) })
-}
-
-// Deliveries implements session.Outbox.
-func (m *many) Deliveries(ctx context.Context, key session.Key) ([]*session.Delivery, error) {
-	return route(ctx, m, key, empty[*session.Delivery], func(ctx context.Context, s *backend) ([]*session.Delivery, error) { return s.Deliveries(ctx, key) })
-}
-
-// EndDelivery implements session.Outbox.
-func (m *many) EndDelivery(ctx context.Context, d *session.Delivery) error {
-	return do(ctx, m, d.Key, always, func(ctx context.Context, s *backend) error { return s.EndDelivery(ctx, d) })
-}
-
-// RetryDelivery implements session.Outbox.
-func (m *many) RetryDelivery(ctx context.Context, d *session.Delivery, after time.Duration, reason string) error {
-	return do(ctx, m, d.Key, always, func(ctx context.Context, s *backend) error { return s.RetryDelivery(ctx, d, after, reason) })
-}
-
-// FailDelivery implements session.Outbox.
-func (m *many) FailDelivery(ctx context.Context, d *session.Delivery, reason string) error {
-	return do(ctx, m, d.Key, always, func(ctx context.Context, s *backend) error { return s.FailDelivery(ctx, d, reason) })
 }
 
 // PutRecordings implements session.Recordings.

@@ -38,6 +38,8 @@ var kinds = []rowsOf{
 	{"parley_said_until", "o", "t.session = o.ordinal"},
 	{"parley_subscriptions", "o", "t.session = o.ordinal"},
 	{"parley_deliveries", "o, parley_subscriptions b", "b.session = o.ordinal AND t.subscription = b.number"},
+	{endpointDeliveries, "o", "t.session = o.ordinal"},
+	{"parley_published", "o", "t.session = o.ordinal"},
 	{"parley_state", "o", "t.owner = int8send(o.ordinal)"},
 	{userState, "u", "t.owner >= u.lowest AND t.owner < u.highest AND octet_length(t.owner) = 32 AND substr(t.name, 1, 5) = 'user:'"},
 	{"parley_secrets", "u", "t.owner >= u.lowest AND t.owner < u.highest"},
@@ -51,6 +53,9 @@ var kinds = []rowsOf{
 type rowsOf struct{ table, using, where string }
 
 const (
+	// endpointDeliveries are those rows of parley_deliveries that belong to endpoints.
+	endpointDeliveries = "parley_deliveries of endpoints"
+
 	// userState are those rows of parley_state that belong to users.
 	userState = "parley_state of users"
 

@@ -46,6 +46,8 @@ func fillUser(t *testing.T, s session.Backend, key session.Key) {
 	hidden.ID = "adk-eval-session-" + key.ID
 	_, other := s.Create(ctx, session.NewSession{Key: hidden})
 	subscribed := outbox.PutSubscription(ctx, &session.Subscription{Key: key, ID: "sub", Kind: "k", Label: "l"}, "")
+	wide := outbox.PutSubscription(ctx, &session.Subscription{Key: session.Key{App: key.App}, ID: "wide"}, "")
+	published := outbox.Publish(ctx, &session.Notice{Key: key, ID: "n", Type: "test", JSON: []byte("{}")})
 	ended, err := s.Begin(ctx, session.NewRun{ID: key.ID + "-ended", Key: key, Request: request, Message: say("m1"), IdempotencyKey: "idem"})
 	if err != nil {
 		t.Fatal(err)
@@ -65,7 +67,7 @@ func fillUser(t *testing.T, s session.Backend, key session.Key) {
 	at := time.Unix(2_000_000_000, 0)
 	scheduled := schedules.PutSchedule(ctx, &session.Schedule{App: key.App, User: key.User, ID: "daily", JSON: []byte("{}"), Next: at})
 	fired := schedules.AddFiring(ctx, key.App, key.User, "daily", &session.Firing{Time: at, JSON: []byte("{}")})
-	if err := errors.Join(scheduled, fired, recorded, made, other, subscribed, end, noted, queued, secret, secret2, remembered); err != nil {
+	if err := errors.Join(scheduled, fired, recorded, wide, published, made, other, subscribed, end, noted, queued, secret, secret2, remembered); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -128,10 +130,13 @@ func described(t *testing.T, s session.Backend, key session.Key) string {
 	}
 	fired, err8 := schedules.Firings(ctx, key.App, key.User, "daily")
 	fmt.Fprintln(&b, len(fired))
-	for _, d := range deliveries {
-		fmt.Fprintln(&b, d.Number, d.Run, d.Status, d.ID)
+	all, err10 := outbox.AppDeliveries(ctx, key.App, "wide", 0, 1000)
+	for _, d := range append(deliveries, all...) {
+		if d.Key == key {
+			fmt.Fprintln(&b, d.Number, d.Run, d.Status, d.ID, d.Notice)
+		}
 	}
-	if err := errors.Join(err, err2, err3, err4, err5, err6, err7, err8, err9); err != nil {
+	if err := errors.Join(err, err2, err3, err4, err5, err6, err7, err8, err9, err10); err != nil {
 		t.Fatal(err)
 	}
 	fmt.Fprintln(&b, usage, len(subscriptions))
@@ -399,8 +404,9 @@ func TestMoveKnowsTables(t *testing.T) {
 	one(t, url, `SELECT array_agg(tablename::text) FROM pg_tables WHERE schemaname = current_schema()`, &names)
 	stay := []string{
 		"parley_schema", "parley_place", "parley_members", "parley_slots", "parley_moving",
-		"parley_api_keys", // all are in the first database
-		"parley_tries",    // of requests to this database
+		"parley_api_keys",  // all are in the first database
+		"parley_endpoints", // all are in each database
+		"parley_tries",     // of requests to this database
 	}
 	for _, name := range names {
 		if !slices.Contains(postgres.Tables(), name) && !slices.Contains(stay, name) {

@@ -14,6 +14,11 @@ import (
 const (
 	putDeliveries = `INSERT INTO parley_deliveries (subscription, run, status, created, due)`
 
+	// When a run waits or ends, the endpoints of the application of a session s are told, too.
+	putEnds   = `INSERT INTO parley_deliveries (subscription, endpoint, session, run, status, created, due)`
+	receivers = `(SELECT unnest(s.subscriptions), NULL::text, NULL::bigint
+		UNION ALL SELECT NULL, p.id, s.ordinal FROM parley_endpoints p WHERE p.app = s.app) AS t`
+
 	// $1 digest, $2 id, $3 kind, $4 label.
 	sqlPutSubscription = `WITH s AS (SELECT ordinal FROM parley_sessions WHERE digest = $1 FOR UPDATE),
 		b AS (
@@ -39,19 +44,32 @@ const (
 		b AS (DELETE FROM parley_subscriptions b USING s WHERE b.session = s.ordinal AND b.id = $2::text RETURNING b.session, b.number)
 		UPDATE parley_sessions s SET subscriptions = array_remove(s.subscriptions, b.number) FROM b WHERE s.ordinal = b.session`
 
-	deliveryColumns = `d.number, d.run, d.status, extract(epoch FROM clock_timestamp() - d.created)::float8, d.attempt, d.failed, d.error,
-		b.id, b.kind, b.label, b.created, s.app, s.usr, s.id`
+	deliveryColumns = `d.number, d.run, d.status, d.notice, d.type, d.json, d.created, extract(epoch FROM clock_timestamp() - coalesce(d.since, d.created))::float8,
+		d.attempt, d.failed, d.error, d.endpoint IS NOT NULL, coalesce(b.id, p.id), coalesce(b.kind, p.kind), coalesce(b.label, p.label),
+		coalesce(b.created, p.created), coalesce(s.app, p.app), coalesce(s.usr, d.usr, ''), coalesce(s.id, '')`
 
-	// $1 lease, $2 limit.
+	deliveryTables = ` LEFT JOIN parley_subscriptions b ON b.number = d.subscription LEFT JOIN parley_endpoints p ON p.id = d.endpoint
+		LEFT JOIN parley_sessions s ON s.ordinal = coalesce(b.session, d.session) `
+
+	// $1 lease, $2 limit, $3 ids of endpoints and $4 their room, $5 MaxRoom.
 	sqlClaimDeliveries = `WITH c AS (
-			SELECT d.number FROM parley_deliveries d
-			WHERE NOT d.failed AND d.due <= now() AND NOT EXISTS (
+			SELECT d.number, d.due FROM parley_deliveries d
+			WHERE d.subscription IS NOT NULL AND NOT d.failed AND d.due <= now() AND NOT EXISTS (
 				SELECT FROM parley_deliveries e WHERE e.subscription = d.subscription AND NOT e.failed AND e.number < d.number)
-			ORDER BY d.due, d.number LIMIT $2::bigint FOR UPDATE OF d SKIP LOCKED)
-		UPDATE parley_deliveries d SET attempt = d.attempt + 1, due = clock_timestamp() + $1::bigint * interval '1 microsecond'
-		FROM c, parley_subscriptions b, parley_sessions s
-		WHERE d.number = c.number AND b.number = d.subscription AND s.ordinal = b.session
-		RETURNING ` + deliveryColumns
+			ORDER BY d.due, d.number LIMIT $2::bigint FOR UPDATE OF d SKIP LOCKED),
+		w AS (
+			SELECT x.number, x.due FROM parley_endpoints p CROSS JOIN LATERAL (
+				SELECT d.number, d.due FROM parley_deliveries d
+				WHERE d.endpoint = p.id AND NOT d.failed AND d.due <= now() AND NOT EXISTS (
+					SELECT FROM parley_deliveries e WHERE e.session = d.session AND e.endpoint = d.endpoint AND NOT e.failed AND e.number < d.number)
+				ORDER BY d.due, d.number
+				LIMIT least($2::bigint, coalesce((SELECT r.most FROM unnest($3::text[], $4::bigint[]) AS r (id, most) WHERE r.id = p.id), $5::bigint))
+				FOR UPDATE OF d SKIP LOCKED) AS x),
+		l AS (SELECT a.number FROM (SELECT * FROM c UNION ALL SELECT * FROM w) AS a ORDER BY a.due, a.number LIMIT $2::bigint),
+		u AS (
+			UPDATE parley_deliveries d SET attempt = d.attempt + 1, due = clock_timestamp() + $1::bigint * interval '1 microsecond'
+			FROM l WHERE d.number = l.number RETURNING d.*)
+		SELECT ` + deliveryColumns + ` FROM u AS d` + deliveryTables
 
 	sqlEndDelivery = `DELETE FROM parley_deliveries WHERE number = $1::bigint`
 
@@ -62,11 +80,13 @@ const (
 	sqlFailDelivery = `UPDATE parley_deliveries SET error = $3::text, failed = true
 		WHERE number = $1::bigint AND attempt = $2::integer AND NOT failed`
 
-	sqlDeliveries = `SELECT ` + deliveryColumns + ` FROM parley_deliveries d
-		JOIN parley_subscriptions b ON b.number = d.subscription JOIN parley_sessions s ON s.ordinal = b.session
-		WHERE s.digest = $1 ORDER BY d.number`
+	sqlDeliveries = `SELECT ` + deliveryColumns + ` FROM parley_deliveries d` + deliveryTables + `
+		WHERE s.digest = $1 AND d.endpoint IS NULL ORDER BY d.number`
 
-	sqlSweepDeliveries = `DELETE FROM parley_deliveries WHERE failed AND created < now() - $1::bigint * interval '1 microsecond'`
+	// It also deletes what is left of endpoints that were deleted.
+	sqlSweepDeliveries = `WITH p AS (DELETE FROM parley_published WHERE created < now() - $1::bigint * interval '1 microsecond')
+		DELETE FROM parley_deliveries d WHERE d.failed AND d.created < now() - $1::bigint * interval '1 microsecond'
+			OR d.endpoint IS NOT NULL AND NOT EXISTS (SELECT FROM parley_endpoints p WHERE p.id = d.endpoint)`
 )
 
 var _ session.Outbox = (*backend)(nil)
@@ -87,6 +107,11 @@ func (s *backend) Added() <-chan struct{} { return s.added }
 
 // PutSubscription implements session.Outbox.
 func (s *backend) PutSubscription(ctx context.Context, sub *session.Subscription, run string) error {
+	if sub.Key.ID == "" {
+		one := *sub
+		one.Created = time.Time{}
+		return s.putEndpoint(ctx, &one)
+	}
 	digest := sub.Key.Digest()
 	return s.write(ctx, "storing a subscription", func(ctx context.Context, conn *pgxpool.Conn, _ bool) error {
 		var ordinal int64
@@ -106,8 +131,12 @@ func (s *backend) PutSubscription(ctx context.Context, sub *session.Subscription
 // Subscriptions implements session.Outbox.
 func (s *backend) Subscriptions(ctx context.Context, key session.Key) (list []*session.Subscription, err error) {
 	digest := key.Digest()
+	sql, arg := sqlSubscriptions, any(digest[:])
+	if key.ID == "" {
+		sql, arg = sqlEndpoints, wellFormed(key.App)
+	}
 	err = s.read(ctx, "listing subscriptions", func(ctx context.Context, conn *pgxpool.Conn) error {
-		rows, err := conn.Query(ctx, sqlSubscriptions, digest[:])
+		rows, err := conn.Query(ctx, sql, arg)
 		if err != nil {
 			return err
 		}
@@ -122,6 +151,9 @@ func (s *backend) Subscriptions(ctx context.Context, key session.Key) (list []*s
 
 // DeleteSubscription implements session.Outbox.
 func (s *backend) DeleteSubscription(ctx context.Context, key session.Key, id string) error {
+	if key.ID == "" {
+		return s.deliver(ctx, "deleting a subscription", sqlDropEndpoint, wellFormed(key.App), wellFormed(id))
+	}
 	digest := key.Digest()
 	return s.deliver(ctx, "deleting a subscription", sqlDropSubscription, digest[:], wellFormed(id))
 }
@@ -130,17 +162,21 @@ func scanDelivery(row pgx.CollectableRow) (*session.Delivery, error) {
 	d := &session.Delivery{}
 	var status string
 	var seconds float64
-	err := row.Scan(&d.Number, &d.Run, &status, &seconds, &d.Attempt, &d.Failed, &d.Error,
-		&d.ID, &d.Kind, &d.Label, &d.Created, &d.Key.App, &d.Key.User, &d.Key.ID)
+	err := row.Scan(&d.Number, &d.Run, &status, &d.Notice, &d.Type, &d.JSON, &d.At, &seconds, &d.Attempt, &d.Failed, &d.Error,
+		&d.All, &d.ID, &d.Kind, &d.Label, &d.Created, &d.Key.App, &d.Key.User, &d.Key.ID)
 	d.Status, d.Age = session.Status(status), time.Duration(max(seconds, 0)*float64(time.Second))
 	return d, err
 }
 
 // ClaimDeliveries implements session.Outbox. If the response is lost, the deliveries
 // are claimed again when the lease has expired.
-func (s *backend) ClaimDeliveries(ctx context.Context, lease time.Duration, limit int) (list []*session.Delivery, err error) {
+func (s *backend) ClaimDeliveries(ctx context.Context, lease time.Duration, limit int, room map[string]int) (list []*session.Delivery, err error) {
+	ids, most := []string{}, []int64{}
+	for id, n := range room {
+		ids, most = append(ids, wellFormed(id)), append(most, int64(max(n, 0)))
+	}
 	err = s.write(ctx, "claiming deliveries", func(ctx context.Context, conn *pgxpool.Conn, _ bool) error {
-		rows, err := conn.Query(ctx, sqlClaimDeliveries, micros(lease), int64(max(limit, 0)))
+		rows, err := conn.Query(ctx, sqlClaimDeliveries, micros(lease), int64(max(limit, 0)), ids, most, int64(session.MaxRoom))
 		if err != nil {
 			return err
 		}

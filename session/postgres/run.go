@@ -49,8 +49,8 @@ const (
 			RETURNING r.session, r.id, r.status),
 		s AS (
 			UPDATE parley_sessions s SET queued = s.queued - 1 FROM r WHERE s.ordinal = r.session AND r.status = 'cancelled'
-			RETURNING s.subscriptions)
-		` + putDeliveries + ` SELECT unnest(s.subscriptions), r.id, r.status, clock_timestamp(), clock_timestamp() FROM s, r`
+			RETURNING s.ordinal, s.app, s.subscriptions)
+		` + putEnds + ` SELECT t.*, r.id, r.status, clock_timestamp(), clock_timestamp() FROM r, s CROSS JOIN LATERAL ` + receivers
 )
 
 // runRow is a scanned run. All columns may be null.

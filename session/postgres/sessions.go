@@ -70,6 +70,7 @@ const (
 		deaths AS (DELETE FROM parley_deaths d USING s WHERE d.session = s.ordinal),
 		secrets AS (DELETE FROM parley_secrets x USING s WHERE x.session = s.ordinal AND x.session <> 0),
 		subscriptions AS (DELETE FROM parley_subscriptions b USING s WHERE b.session = s.ordinal),
+		deliveries AS (DELETE FROM parley_deliveries d USING s WHERE d.session = s.ordinal),
 		recordings AS (DELETE FROM parley_recordings r USING s WHERE r.session = s.ordinal),
 		runs AS (DELETE FROM parley_runs r USING s WHERE r.session = s.ordinal)
 		SELECT ordinal FROM s`

@@ -75,8 +75,8 @@ const (
 				last = s.seq, ended = clock_timestamp(), owner = '', request = NULL
 			FROM s JOIN locked ON locked.session = s.ordinal WHERE r.session = s.ordinal AND r.number = s.run
 			RETURNING r.session, r.id),
-		told AS (` + putDeliveries + ` SELECT unnest(s.subscriptions), run.id, s.status, clock_timestamp(), clock_timestamp()
-			FROM s JOIN run ON run.session = s.ordinal RETURNING number),
+		told AS (` + putEnds + ` SELECT t.*, run.id, s.status, clock_timestamp(), clock_timestamp()
+			FROM s JOIN run ON run.session = s.ordinal CROSS JOIN LATERAL ` + receivers + ` RETURNING number),
 		journal AS (DELETE FROM parley_journal j USING s WHERE j.session = s.ordinal AND j.run = s.run),
 		deaths AS (DELETE FROM parley_deaths d USING s WHERE d.session = s.ordinal AND d.run = s.run)
 		SELECT op, seq - count, queued > 0, EXISTS (SELECT FROM told) FROM s`

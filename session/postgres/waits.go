@@ -25,13 +25,14 @@ const (
 	sqlExpire = `WITH s AS (
 			UPDATE parley_sessions s SET` + setSeq + `
 			WHERE s.digest = $1 AND s.seq = $4::bigint AND NOT s.busy AND s.queued = 0
-			RETURNING s.ordinal, s.seq, s.subscriptions),
+			RETURNING s.ordinal, s.seq, s.app, s.subscriptions),
 		` + putEvents + `,
 		run AS (
 			UPDATE parley_runs r SET status = $7, failure = $6::bytea, last = s.seq, ended = clock_timestamp()
 			FROM s WHERE r.session = s.ordinal AND r.id = ANY ($5::text[]) AND r.status = 'waiting'
 			RETURNING r.id, r.status),
-		told AS (` + putDeliveries + ` SELECT unnest(s.subscriptions), run.id, run.status, clock_timestamp(), clock_timestamp() FROM s, run RETURNING number)
+		told AS (` + putEnds + ` SELECT t.*, run.id, run.status, clock_timestamp(), clock_timestamp()
+			FROM run, s CROSS JOIN LATERAL ` + receivers + ` RETURNING number)
 		SELECT (SELECT seq FROM s), EXISTS (SELECT FROM told) FROM parley_sessions WHERE digest = $1`
 )
 

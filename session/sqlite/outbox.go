@@ -30,16 +30,25 @@ func (s *backend) tells(ctx context.Context, do func(*conn) error) error {
 
 // tell adds the deliveries about a run whose status changes.
 func (c *conn) tell(ordinal int64, run string, status session.Status) error {
-	return c.addTold(`INSERT INTO deliveries (subscription, run, status, created, due)
-		SELECT number, ?2, ?3, ?4, ?4 FROM subscriptions WHERE session = ?1 ORDER BY number`, ordinal, run, string(status), now())
+	query := `INSERT INTO deliveries (subscription, run, status, created, due)
+		SELECT number, ?2, ?3, ?4, ?4 FROM subscriptions WHERE session = ?1 ORDER BY number`
+	if status != session.Running {
+		query = `INSERT INTO deliveries (subscription, endpoint, session, run, status, created, due)
+			SELECT number, NULL, NULL, ?2, ?3, ?4, ?4 FROM subscriptions WHERE session = ?1
+			UNION ALL SELECT NULL, id, ?1, ?2, ?3, ?4, ?4 FROM endpoints WHERE app = (SELECT app FROM sessions WHERE ordinal = ?1)
+			ORDER BY 1`
+	}
+	return c.addTold(query, ordinal, run, string(status), now())
 }
 
 // tellQueued is like tell for the queued runs of a session, which are about to be
 // cancelled.
 func (c *conn) tellQueued(ordinal int64) error {
-	return c.addTold(`INSERT INTO deliveries (subscription, run, status, created, due)
-		SELECT subscriptions.number, runs.id, ?2, ?3, ?3 FROM subscriptions JOIN runs ON runs.session = subscriptions.session
-		WHERE subscriptions.session = ?1 AND runs.status IN ('queued', 'running') AND runs.status = 'queued'
+	return c.addTold(`INSERT INTO deliveries (subscription, endpoint, session, run, status, created, due)
+		SELECT t.subscription, t.endpoint, t.session, runs.id, ?2, ?3, ?3 FROM runs JOIN (
+			SELECT number AS subscription, NULL AS endpoint, NULL AS session FROM subscriptions WHERE session = ?1
+			UNION ALL SELECT NULL, id, ?1 FROM endpoints WHERE app = (SELECT app FROM sessions WHERE ordinal = ?1)) AS t
+		WHERE runs.session = ?1 AND runs.status IN ('queued', 'running') AND runs.status = 'queued'
 		ORDER BY runs.number`, ordinal, string(session.Cancelled), now())
 }
 
@@ -61,6 +70,9 @@ func (c *conn) count(query string, args ...any) (int64, error) {
 // PutSubscription implements session.Outbox.
 func (s *backend) PutSubscription(ctx context.Context, sub *session.Subscription, run string) error {
 	err := s.tells(ctx, func(c *conn) error {
+		if sub.Key.ID == "" {
+			return c.putEndpoint(sub)
+		}
 		r, err := c.find(sub.Key)
 		if err != nil {
 			return err
@@ -85,11 +97,15 @@ func (s *backend) PutSubscription(ctx context.Context, sub *session.Subscription
 // Subscriptions implements session.Outbox.
 func (s *backend) Subscriptions(ctx context.Context, key session.Key) ([]*session.Subscription, error) {
 	d := key.Digest()
+	query, arg := `SELECT id, kind, label, created FROM subscriptions
+		WHERE session = (SELECT ordinal FROM sessions WHERE digest = ?) ORDER BY number`, any(d[:])
+	if key.ID == "" {
+		query, arg = "SELECT id, kind, label, created FROM endpoints WHERE app = ? ORDER BY created, id", key.App
+	}
 	var list []*session.Subscription
 	err := s.read(ctx, func(c *conn) error {
 		list = []*session.Subscription{}
-		return c.each(`SELECT id, kind, label, created FROM subscriptions
-			WHERE session = (SELECT ordinal FROM sessions WHERE digest = ?) ORDER BY number`, []any{d[:]}, func(scan func(...any) error) error {
+		return c.each(query, []any{arg}, func(scan func(...any) error) error {
 			one := &session.Subscription{Key: key}
 			var created int64
 			err := scan(&one.ID, &one.Kind, &one.Label, &created)
@@ -108,6 +124,9 @@ func (s *backend) Subscriptions(ctx context.Context, key session.Key) ([]*sessio
 func (s *backend) DeleteSubscription(ctx context.Context, key session.Key, id string) error {
 	d := key.Digest()
 	err := s.write(ctx, func(c *conn) error {
+		if key.ID == "" {
+			return c.exec("DELETE FROM endpoints WHERE app = ? AND id = ?", key.App, id)
+		}
 		return c.exec("DELETE FROM subscriptions WHERE session = (SELECT ordinal FROM sessions WHERE digest = ?) AND id = ?", d[:], id)
 	})
 	if err != nil {
@@ -118,9 +137,11 @@ func (s *backend) DeleteSubscription(ctx context.Context, key session.Key, id st
 
 // The columns and the tables of a delivery, and of what it belongs to.
 const (
-	deliveryColumns = `d.number, d.run, d.status, d.created, d.attempt, d.failed, d.error,
-		b.id, b.kind, b.label, b.created, s.app, s.user, s.id`
-	deliveryTables = ` FROM deliveries AS d JOIN subscriptions AS b ON b.number = d.subscription JOIN sessions AS s ON s.ordinal = b.session `
+	deliveryColumns = `d.number, d.run, d.status, d.notice, d.type, d.json, d.created, coalesce(d.since, d.created), d.attempt, d.failed, d.error,
+		d.endpoint IS NOT NULL, coalesce(b.id, p.id), coalesce(b.kind, p.kind), coalesce(b.label, p.label), coalesce(b.created, p.created),
+		coalesce(s.app, p.app), coalesce(s.user, d.user, ''), coalesce(s.id, '')`
+	deliveryTables = ` FROM deliveries AS d LEFT JOIN subscriptions AS b ON b.number = d.subscription LEFT JOIN endpoints AS p ON p.id = d.endpoint
+		LEFT JOIN sessions AS s ON s.ordinal = coalesce(b.session, d.session) `
 )
 
 // deliveries reads the deliveries that the rest of a query selects.
@@ -128,30 +149,60 @@ func (c *conn) deliveries(rest string, args ...any) ([]*session.Delivery, error)
 	list := []*session.Delivery{}
 	err := c.each("SELECT "+deliveryColumns+deliveryTables+rest, args, func(scan func(...any) error) error {
 		d := &session.Delivery{}
-		var created, subscribed int64
-		err := scan(&d.Number, &d.Run, &d.Status, &created, &d.Attempt, &d.Failed, &d.Error,
-			&d.ID, &d.Kind, &d.Label, &subscribed, &d.Key.App, &d.Key.User, &d.Key.ID)
-		d.Age, d.Created = age(created), moment(subscribed)
+		var created, since, subscribed int64
+		err := scan(&d.Number, &d.Run, &d.Status, &d.Notice, &d.Type, &d.JSON, &created, &since, &d.Attempt, &d.Failed, &d.Error,
+			&d.All, &d.ID, &d.Kind, &d.Label, &subscribed, &d.Key.App, &d.Key.User, &d.Key.ID)
+		d.At, d.Age, d.Created = moment(created), age(since), moment(subscribed)
 		list = append(list, d)
 		return err
 	})
 	return list, err
 }
 
+// due returns the deliveries that ClaimDeliveries claims.
+func (c *conn) due(limit int, room map[string]int) ([]*session.Delivery, error) {
+	at := now()
+	list, err := c.deliveries(`WHERE d.subscription IS NOT NULL AND d.failed = 0 AND d.due <= ? AND NOT EXISTS (
+			SELECT 1 FROM deliveries AS e WHERE e.subscription = d.subscription AND e.failed = 0 AND e.number < d.number)
+		ORDER BY d.due, d.number LIMIT ?`, at, limit)
+	if err != nil {
+		return nil, err
+	}
+	ends, err := c.endpoints()
+	if err != nil {
+		return nil, err
+	}
+	for _, id := range ends {
+		most, ok := room[id]
+		if !ok {
+			most = session.MaxRoom
+		}
+		if most = min(most, limit-len(list)); most <= 0 {
+			continue
+		}
+		more, err := c.deliveries(`WHERE d.endpoint = ? AND d.failed = 0 AND d.due <= ? AND NOT EXISTS (
+				SELECT 1 FROM deliveries AS e WHERE e.session = d.session AND e.endpoint = d.endpoint AND e.failed = 0 AND e.number < d.number)
+			ORDER BY d.due, d.number LIMIT ?`, id, at, most)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, more...)
+	}
+	return list, nil
+}
+
 // ClaimDeliveries implements session.Outbox. Most of the time there are none, which
 // needs no transaction of the writer.
-func (s *backend) ClaimDeliveries(ctx context.Context, lease time.Duration, limit int) ([]*session.Delivery, error) {
-	const due = `WHERE d.failed = 0 AND d.due <= ? AND NOT EXISTS (
-			SELECT 1 FROM deliveries AS e WHERE e.subscription = d.subscription AND e.failed = 0 AND e.number < d.number)
-		ORDER BY d.due, d.number LIMIT ?`
+func (s *backend) ClaimDeliveries(ctx context.Context, lease time.Duration, limit int, room map[string]int) ([]*session.Delivery, error) {
+	limit = max(limit, 0)
 	var list []*session.Delivery
 	err := s.read(ctx, func(c *conn) (err error) {
-		list, err = c.deliveries(due, now(), 1)
+		list, err = c.due(min(limit, 1), room)
 		return err
 	})
 	if err == nil && len(list) > 0 {
 		err = s.write(ctx, func(c *conn) (err error) {
-			if list, err = c.deliveries(due, now(), max(limit, 0)); err != nil {
+			if list, err = c.due(limit, room); err != nil {
 				return err
 			}
 			for _, d := range list {
@@ -186,11 +237,6 @@ func (s *backend) FailDelivery(ctx context.Context, d *session.Delivery, reason 
 		reason, d.Number, d.Attempt)
 }
 
-// SweepDeliveries implements session.Outbox.
-func (s *backend) SweepDeliveries(ctx context.Context, age time.Duration) error {
-	return s.deliver(ctx, "DELETE FROM deliveries WHERE failed = 1 AND created < ?", now()-int64(age))
-}
-
 func (s *backend) deliver(ctx context.Context, query string, args ...any) error {
 	if err := s.write(ctx, func(c *conn) error { return c.exec(query, args...) }); err != nil {
 		return fmt.Errorf("change delivery: %w", err)
@@ -203,7 +249,7 @@ func (s *backend) Deliveries(ctx context.Context, key session.Key) ([]*session.D
 	d := key.Digest()
 	var list []*session.Delivery
 	err := s.read(ctx, func(c *conn) (err error) {
-		list, err = c.deliveries("WHERE s.digest = ? ORDER BY d.number", d[:])
+		list, err = c.deliveries("WHERE b.session = (SELECT ordinal FROM sessions WHERE digest = ?) ORDER BY d.number", d[:])
 		return err
 	})
 	if err != nil {

@@ -29,6 +29,12 @@ func RunOutbox(t *testing.T, open func(t *testing.T) func(session.Options) sessi
 		{"Failed", outboxFailed},
 		{"Deleted", outboxDeleted},
 		{"Added", outboxAdded},
+		{"Application", outboxApplication},
+		{"ApplicationChanges", outboxApplicationChanges},
+		{"ApplicationOrder", outboxApplicationOrder},
+		{"ApplicationDeleted", outboxApplicationDeleted},
+		{"Notices", outboxNotices},
+		{"Replay", outboxReplay},
 	})
 }
 
@@ -95,7 +101,7 @@ func (k *kit) due(limit int, want ...string) []*session.Delivery {
 
 func (k *kit) dueFor(lease time.Duration, limit int, want ...string) []*session.Delivery {
 	k.Helper()
-	list, err := k.store.Outbox.ClaimDeliveries(k.Context(), lease, limit)
+	list, err := k.store.Outbox.ClaimDeliveries(k.Context(), lease, limit, nil)
 	if err != nil {
 		k.Fatalf("ClaimDeliveries: %v", err)
 	}
@@ -317,7 +323,7 @@ func outboxTogether(p *place) {
 	a.together(8, func(i int) error {
 		k := []*kit{a, b}[i%2]
 		for none := 0; none < 3; {
-			list, err := k.store.Outbox.ClaimDeliveries(k.Context(), time.Hour, 3)
+			list, err := k.store.Outbox.ClaimDeliveries(k.Context(), time.Hour, 3, nil)
 			if err != nil {
 				return err
 			}
@@ -341,7 +347,7 @@ func outboxTogether(p *place) {
 	})
 	// One that others held while it was looked for is due now.
 	for {
-		list, err := a.store.Outbox.ClaimDeliveries(a.Context(), time.Hour, 3)
+		list, err := a.store.Outbox.ClaimDeliveries(a.Context(), time.Hour, 3, nil)
 		if err != nil {
 			a.Fatal(err)
 		}
