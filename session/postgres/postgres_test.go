@@ -1,10 +1,14 @@
 package postgres_test
 
 import (
+	"context"
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 
 	"github.com/parley-run/parley/internal/testkit/pgtest"
 	"github.com/parley-run/parley/session"
@@ -34,13 +38,67 @@ func open(tb testing.TB, url string, o session.Options) *postgres.Backend {
 	return s
 }
 
-// empty is a schema of its own for each of the many tests of the suite, which
-// is made sooner than a database.
+// free are the schemas of each database that no test uses.
+var free sync.Map // of *schemaList
+
+// empty is a schema that the test has for itself. The many tests of the suite use those
+// of others again: to make the tables takes longer than most of these tests.
 func empty(t *testing.T, database string) string {
 	t.Helper()
-	schema := fmt.Sprint("schema_", schemas.Add(1))
-	sql(t, database, "CREATE SCHEMA "+schema)
-	return with(t, database, "search_path", schema)
+	known, _ := free.LoadOrStore(database, &schemaList{})
+	list := known.(*schemaList)
+	url := list.take()
+	if url == "" {
+		schema := fmt.Sprint("schema_", schemas.Add(1))
+		sql(t, database, "CREATE SCHEMA "+schema)
+		url = with(t, database, "search_path", schema)
+	}
+	t.Cleanup(func() {
+		if !t.Failed() && clearTables(t, url) {
+			list.put(url)
+		}
+	})
+	return url
+}
+
+type schemaList struct {
+	mu   sync.Mutex
+	urls []string
+}
+
+func (l *schemaList) take() (url string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if n := len(l.urls); n > 0 {
+		url, l.urls = l.urls[n-1], l.urls[:n-1]
+	}
+	return url
+}
+
+func (l *schemaList) put(url string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.urls = append(l.urls, url)
+}
+
+// sqlClearTables deletes all rows, except the version of the schema.
+const sqlClearTables = `DO $$ DECLARE t text; BEGIN
+	FOR t IN SELECT tablename FROM pg_tables WHERE schemaname = current_schema() AND tablename <> 'parley_schema' LOOP
+		EXECUTE 'DELETE FROM ' || t;
+	END LOOP; END $$`
+
+// clearTables reports whether the tables of a schema are empty now. The server may have
+// been stopped by the test.
+func clearTables(t *testing.T, url string) bool {
+	t.Helper()
+	ctx := context.WithoutCancel(t.Context())
+	conn, err := pgx.Connect(ctx, url)
+	if err != nil {
+		return false
+	}
+	defer conn.Close(ctx)
+	_, err = conn.Exec(ctx, sqlClearTables)
+	return err == nil
 }
 
 func TestStore(t *testing.T) {
