@@ -54,6 +54,36 @@ func (m *Memory) Waits(_ context.Context, age time.Duration, after *Run, limit i
 	return found[:min(len(found), limit)], nil
 }
 
+var _ Inbox = (*Memory)(nil)
+
+// ListWaiting implements Inbox.
+func (m *Memory) ListWaiting(_ context.Context, q WaitQuery, page Page) ([]*Run, string, error) {
+	ended, number, err := page.AfterWait()
+	if err != nil {
+		return nil, "", err
+	}
+	after := &Run{Ended: ended, Number: number}
+	m.busyMu.Lock()
+	records := slices.Collect(maps.Keys(m.waiting))
+	m.busyMu.Unlock()
+	found := []*Run{}
+	for _, rec := range records {
+		if q.App != "" && q.App != rec.key.App || q.User != "" && q.User != rec.key.User || rec.key.Hidden() {
+			continue
+		}
+		rec.mu.Lock()
+		for _, r := range rec.runs.all() {
+			if r.Status == Waiting && time.Since(r.Ended) >= q.Age && r.endedAfter(after) > 0 {
+				found = append(found, copied(r))
+			}
+		}
+		rec.mu.Unlock()
+	}
+	slices.SortFunc(found, (*Run).endedAfter)
+	found, next := CutWaiting(&page, found)
+	return found, next, nil
+}
+
 // endedAfter orders ended runs.
 func (r *Run) endedAfter(other *Run) int {
 	return cmp.Or(r.Ended.Compare(other.Ended), cmp.Compare(r.Number, other.Number))

@@ -35,6 +35,8 @@ type Store struct {
 	Recordings Recordings
 	// Schedules keeps schedules of users; nil for a store without them.
 	Schedules Schedules
+	// Inbox lists the runs that wait; nil for a store that cannot.
+	Inbox Inbox
 	// Searcher searches in what was said; nil for a store that cannot.
 	Searcher Searcher
 	// Closer releases the resources of the store.
@@ -42,7 +44,7 @@ type Store struct {
 }
 
 // Backend is a type that implements all parts of a Store except Keys, Outbox,
-// Recordings, Schedules and Searcher.
+// Recordings, Schedules, Inbox and Searcher.
 type Backend interface {
 	Sessions
 	Runs
@@ -60,7 +62,7 @@ type Closer interface {
 }
 
 // NewStore returns a Store whose parts are all b, without Keys. It has an Outbox,
-// Recordings, Schedules and a Searcher if b implements them.
+// Recordings, Schedules, an Inbox and a Searcher if b implements them.
 func NewStore(b Backend) Store {
 	s := Store{Sessions: b, Runs: b, Leases: b, Secrets: b, Memories: b, Ledger: b, Upkeep: b, Closer: b}
 	if o, ok := b.(Outbox); ok {
@@ -71,6 +73,9 @@ func NewStore(b Backend) Store {
 	}
 	if l, ok := b.(Schedules); ok {
 		s.Schedules = l
+	}
+	if i, ok := b.(Inbox); ok {
+		s.Inbox = i
 	}
 	if f, ok := b.(Searcher); ok {
 		s.Searcher = f

@@ -129,6 +129,32 @@ func (m *many) Waits(ctx context.Context, age time.Duration, after *session.Run,
 	return runs[:min(len(runs), limit)], nil
 }
 
+// ListWaiting implements session.Inbox.
+func (m *many) ListWaiting(ctx context.Context, q session.WaitQuery, page session.Page) ([]*session.Run, string, error) {
+	if q.User != "" {
+		return paged(ctx, m, session.Key{App: q.App, User: q.User}, emptyPage[*session.Run], func(ctx context.Context, s *backend) ([]*session.Run, string, error) {
+			return s.ListWaiting(ctx, q, page)
+		})
+	}
+	after, number, err := page.AfterWait()
+	if err != nil {
+		return nil, "", err
+	}
+	lists, err := every(ctx, m, func(ctx context.Context, s *backend) ([]*session.Run, error) {
+		return s.listWaiting(ctx, q, after, number, page.Limit())
+	})
+	if err != nil {
+		return nil, "", err
+	}
+	runs := []*session.Run{}
+	for _, one := range lists {
+		runs = append(runs, one.value...)
+	}
+	slices.SortFunc(runs, func(a, b *session.Run) int { return cmp.Or(a.Ended.Compare(b.Ended), cmp.Compare(a.Number, b.Number)) })
+	runs, next := session.CutWaiting(&page, runs)
+	return runs, next, nil
+}
+
 // Sweep implements session.Upkeep.
 func (m *many) Sweep(ctx context.Context, ttl time.Duration) (deleted []session.Key, done bool, err error) {
 	type swept struct {

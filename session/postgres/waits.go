@@ -21,6 +21,14 @@ const (
 				WHERE later.session = r.session AND later.resumes = r.id AND later.status IN ('completed', 'waiting'))
 		ORDER BY r.ended, r.number LIMIT $4::bigint`
 
+	// $1 application or empty, $2 digest of the owner or null, $3 and $4 the end and the
+	// number of the last run found, $5 age, $6 limit.
+	sqlListWaiting = `SELECT s.app, s.usr, s.id, ` + runColumns + ` FROM parley_runs r JOIN parley_sessions s ON s.ordinal = r.session
+		WHERE r.status = 'waiting' AND NOT s.hidden AND ($1::text = '' OR s.app = $1) AND ($2::bytea IS NULL OR s.owner = $2)
+			AND (r.ended, r.number) > (coalesce($3::timestamptz, '-infinity'), $4::bigint)
+			AND r.ended <= clock_timestamp() - $5::bigint * interval '1 microsecond'
+		ORDER BY r.ended, r.number LIMIT $6::bigint`
+
 	// $1 to $3 as in putEvents, $4 sequence, $5 ids of runs, $6 failure, $7 status.
 	sqlExpire = `WITH s AS (
 			UPDATE parley_sessions s SET` + setSeq + `
@@ -48,17 +56,56 @@ func (s *backend) Waits(ctx context.Context, age time.Duration, after *session.R
 		if err != nil {
 			return err
 		}
-		runs, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (*session.Run, error) {
-			var key session.Key
-			var r runRow
-			if err := row.Scan(append([]any{&key.App, &key.User, &key.ID}, r.targets()...)...); err != nil {
-				return nil, err
-			}
-			return r.run(key)
-		})
+		runs, err = collectWaiting(rows)
 		return err
 	})
 	return runs, err
+}
+
+// ListWaiting implements session.Inbox.
+func (s *backend) ListWaiting(ctx context.Context, q session.WaitQuery, page session.Page) ([]*session.Run, string, error) {
+	after, number, err := page.AfterWait()
+	if err != nil {
+		return nil, "", err
+	}
+	runs, err := s.listWaiting(ctx, q, after, number, page.Limit())
+	if err != nil {
+		return nil, "", err
+	}
+	runs, next := session.CutWaiting(&page, runs)
+	return runs, next, nil
+}
+
+func (s *backend) listWaiting(ctx context.Context, q session.WaitQuery, after time.Time, number, limit int64) (runs []*session.Run, err error) {
+	var ended *time.Time
+	if !after.IsZero() {
+		ended = &after
+	}
+	var owner []byte
+	if q.User != "" {
+		digest := session.Key{App: q.App, User: q.User}.OwnerDigest()
+		owner = digest[:]
+	}
+	err = s.read(ctx, "listing waits", func(ctx context.Context, conn *pgxpool.Conn) error {
+		rows, err := conn.Query(ctx, sqlListWaiting, wellFormed(q.App), owner, ended, number, micros(q.Age), limit)
+		if err != nil {
+			return err
+		}
+		runs, err = collectWaiting(rows)
+		return err
+	})
+	return runs, err
+}
+
+func collectWaiting(rows pgx.Rows) ([]*session.Run, error) {
+	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (*session.Run, error) {
+		var key session.Key
+		var r runRow
+		if err := row.Scan(append([]any{&key.App, &key.User, &key.ID}, r.targets()...)...); err != nil {
+			return nil, err
+		}
+		return r.run(key)
+	})
 }
 
 // Expire implements session.Upkeep, with one statement. A repeated attempt after a

@@ -129,7 +129,7 @@ func TestOpenSettlesOldWaits(t *testing.T) {
 		DROP TABLE deaths; DROP TABLE deliveries; DROP TABLE endpoints; DROP TABLE published; DROP TABLE subscriptions; DROP TABLE recordings;
 		DROP TABLE firings; DROP TABLE schedules; DROP TABLE said; DROP TABLE said_until; DROP TABLE said_words;
 		DROP TABLE model_usage; ALTER TABLE runs DROP COLUMN models;
-		ALTER TABLE events DROP COLUMN sum;
+		ALTER TABLE events DROP COLUMN sum; DROP INDEX runs_waiting_of;
 		INSERT INTO runs (session, id, status, resumes, first, created, ended) VALUES
 			(1, 'w1', 'waiting', '', 1, 0, 1), (1, 'w2', 'waiting', 'w1', 2, 0, 1), (1, 'done', 'completed', 'w2', 3, 0, 1),
 			(1, 'open1', 'waiting', '', 4, 0, 1), (1, 'open2', 'waiting', 'open1', 5, 0, 1),

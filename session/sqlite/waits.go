@@ -41,6 +41,50 @@ func (s *backend) Waits(ctx context.Context, age time.Duration, after *session.R
 	return runs, nil
 }
 
+// ListWaiting implements session.Inbox. A query for a user goes from the user's sessions
+// to their waits, and any other one from the waits in their order to their sessions.
+func (s *backend) ListWaiting(ctx context.Context, q session.WaitQuery, page session.Page) ([]*session.Run, string, error) {
+	after, number, err := page.AfterWait()
+	if err != nil {
+		return nil, "", err
+	}
+	ended := int64(math.MinInt64)
+	if !after.IsZero() {
+		ended = stamp(after)
+	}
+	query := "SELECT " + runColumns + `, (SELECT app FROM sessions WHERE ordinal = session), (SELECT user FROM sessions WHERE ordinal = session),
+		(SELECT sessions.id FROM sessions WHERE ordinal = session) FROM runs INDEXED BY `
+	var args []any
+	if q.User != "" {
+		owner := session.Key{App: q.App, User: q.User}.OwnerDigest()
+		query += "runs_waiting_of WHERE session IN (SELECT ordinal FROM sessions WHERE sessions.owner = ? AND hidden = 0)"
+		args = append(args, owner[:])
+	} else {
+		query += "runs_waiting WHERE EXISTS (SELECT 1 FROM sessions WHERE ordinal = session AND hidden = 0 AND (? = '' OR app = ?))"
+		args = append(args, q.App, q.App)
+	}
+	query += " AND status = 'waiting' AND (ended, number) > (?, ?) AND ended <= ? ORDER BY ended, number LIMIT ?"
+	args = append(args, ended, number, now()-int64(q.Age), page.Limit())
+	var runs []*session.Run
+	err = s.read(ctx, func(c *conn) error {
+		runs = []*session.Run{}
+		return c.each(query, args, func(scan func(...any) error) error {
+			var key session.Key
+			run, err := scanRun(key, scan, &key.App, &key.User, &key.ID)
+			if err == nil {
+				run.Key = key
+				runs = append(runs, run)
+			}
+			return err
+		})
+	})
+	if err != nil {
+		return nil, "", fmt.Errorf("list waits: %w", err)
+	}
+	runs, next := session.CutWaiting(&page, runs)
+	return runs, next, nil
+}
+
 // settle changes the waits of ended runs.
 func (c *conn) settle(ordinal int64, changes []session.Settled) error {
 	for _, change := range changes {

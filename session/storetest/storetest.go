@@ -197,6 +197,8 @@ var runTests = []test{
 
 	{"Waits/Find", waitsFind},
 	{"Waits/Resumed", waitsResumed},
+	{"Inbox/List", needsInbox(inboxList)},
+	{"Inbox/Pages", needsInbox(inboxPages)},
 	{"Expire/Ends", expireEnds},
 	{"Expire/Refused", expireRefused},
 
