@@ -34,6 +34,8 @@ type Config struct {
 	// docs/cost.md describes it. It may be empty.
 	PriceFile string
 	Network   NetworkConfig
+	// Inbox has rules for what waits for people.
+	Inbox     InboxConfig
 	UI        UIConfig
 	Telemetry TelemetryConfig
 	Recording RecordingConfig

@@ -61,6 +61,8 @@ type Server struct {
 	schedules *schedule.Service // nil if the store has none
 	scheduler *schedule.Runner  // nil if this server starts none
 
+	inbox *serverInbox
+
 	peer    *peer.Peer // nil without Network.PeerAddr
 	apps    *apps
 	ui      http.Handler  // nil without UI.Enabled
@@ -176,12 +178,13 @@ func (s *Server) open(ctx context.Context) (err error) {
 	s.engine = run.NewEngine(run.Options{
 		Passive: cfg.Sessions.Passive, Edges: s.edges(), Store: s.store, Peers: peers, Agent: s.apps.Agent, Models: names, Log: cfg.Log, MaxModelCalls: cfg.Limits.ModelCalls,
 		Lease: lease, TTL: cfg.Sessions.TTL, WaitTTL: cfg.waitTTL(), Now: cfg.Now,
-		Logins: logins{s.logins}, CredentialCall: string(cfg.Logins.Call), Artifacts: s.artifacts, Limits: cfg.Limits.engine(), Prices: s.prices,
+		MayAnswer: s.inboxRules().MayAnswer, Logins: logins{s.logins}, CredentialCall: string(cfg.Logins.Call), Artifacts: s.artifacts, Limits: cfg.Limits.engine(), Prices: s.prices,
 		Bounds: cfg.Limits.bounds(), Observer: s.telemetry,
 	})
 	s.evals, s.replays = s.newEvals(), s.newReplays(names)
 	s.telemetry.Watch(s.levels)
 	s.openSchedules()
+	s.openInbox()
 	return nil
 }
 
@@ -256,7 +259,7 @@ func (s *Server) handler(listening *net.TCPAddr) *server.Server {
 	loopback := s.cfg.local() && listening != nil && listening.IP.IsLoopback()
 	public, _ := s.cfg.Network.publicURL() // it is valid
 	return server.New(server.Options{
-		Engine: s.engine, Store: s.store, Logins: s.logins, Outbox: s.outbox, Schedules: s.schedules, PublicURL: public, Apps: s.apps, Log: s.cfg.Log,
+		Engine: s.engine, Store: s.store, Logins: s.logins, Outbox: s.outbox, Schedules: s.schedules, Inbox: s.inbox.service, PublicURL: public, Apps: s.apps, Log: s.cfg.Log,
 		Artifacts: s.artifacts, MaxArtifact: s.cfg.Artifacts.MaxBytes, SaveInputFiles: s.cfg.Artifacts.SaveInput,
 		AllowOrigins: s.cfg.Network.AllowOrigins, LoopbackOnly: loopback, AllowHosts: s.cfg.Network.AllowHosts,
 		Gate: s.gateFor(listening), Issuers: s.issuers, MainApp: s.cfg.Network.A2AApp, A2AURL: s.cfg.Network.A2AURL, Rate: s.rate,

@@ -91,6 +91,14 @@ func routeTable(run string) map[string]routeAccess {
 		"PATCH /apps/{app}/users/{user}/memory":                                                        {"/apps/weather/users/bob/memory", `{"sessionId":"s1"}`, yours, hidden, closed},
 		"DELETE /apps/{app}/users/{user}/memory":                                                       {"/apps/weather/users/bob/memory", "", yours, hidden, closed},
 
+		"GET /inbox":                 {"/inbox", "", yours, yours, closed},
+		"GET /inbox/{entry}":         {"/inbox/WyJ3ZWF0aGVyIiwiYm9iIiwiczEiLCJ4Il0", "", hidden, hidden, closed},
+		"POST /inbox/{entry}/answer": {"/inbox/WyJ3ZWF0aGVyIiwiYm9iIiwiczEiLCJ4Il0/answer", `{"response":true}`, hidden, hidden, closed},
+		"POST /inbox/{entry}/assign": {"/inbox/WyJ3ZWF0aGVyIiwiYm9iIiwiczEiLCJ4Il0/assign", `{"assignee":"bob"}`, hidden, hidden, closed},
+		"POST /inbox/{entry}/link":   {"/inbox/WyJ3ZWF0aGVyIiwiYm9iIiwiczEiLCJ4Il0/link", "", hidden, hidden, closed},
+		"GET /inbox/link":            {"/inbox/link?t=x", "", hidden, hidden, hidden},
+		"POST /inbox/link":           {"/inbox/link", "", hidden, hidden, hidden},
+
 		"GET /apps/{app}/users/{user}/schedules":                    {"/apps/weather/users/bob/schedules", "", yours, hidden, closed},
 		"POST /apps/{app}/users/{user}/schedules":                   {"/apps/weather/users/bob/schedules", `{"id":"new","cron":"@yearly","newMessage":{"parts":[{"text":"hi"}]}}`, http.StatusCreated, hidden, closed},
 		"GET /apps/{app}/users/{user}/schedules/{schedule}":         {"/apps/weather/users/bob/schedules/none", "", hidden, hidden, closed},

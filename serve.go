@@ -233,6 +233,7 @@ func (s *Server) shutdown(srv *http.Server) {
 	runsEnded := make(chan struct{})
 	go func() {
 		s.scheduler.Close()
+		s.inbox.Close()
 		s.engine.Shutdown(ctx)
 		s.giveBack()
 		close(runsEnded)
@@ -257,6 +258,7 @@ func (s *Server) shutdown(srv *http.Server) {
 // share the store, or cancels them if none can.
 func (s *Server) Close(ctx context.Context) {
 	s.scheduler.Close()
+	s.inbox.Close()
 	s.engine.Shutdown(ctx)
 	s.release() //nolint:contextcheck // what is left to do has its own time
 }
@@ -281,6 +283,7 @@ func (s *Server) flush() {
 
 func (s *Server) giveBack() {
 	s.scheduler.Close()
+	s.inbox.Close()
 	s.outbox.Close()
 	s.peer.Close()
 	if s.recorder != nil {

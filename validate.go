@@ -53,7 +53,7 @@ func (c *Config) validate() error {
 		}
 	}
 	for _, check := range []func() error{
-		c.Scripts.validate, c.Sessions.validate, c.Artifacts.validate, c.Logins.validate, c.Access.validate, c.Limits.validate, c.Network.validate, c.Network.checkFaces, c.Network.checkPlatforms, c.Recording.validate, c.across,
+		c.Scripts.validate, c.Sessions.validate, c.Artifacts.validate, c.Logins.validate, c.Access.validate, c.Limits.validate, c.Network.validate, c.Network.checkFaces, c.Network.checkPlatforms, c.Recording.validate, c.Inbox.validate, c.across,
 	} {
 		if err := check(); err != nil {
 			return err

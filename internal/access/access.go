@@ -4,6 +4,7 @@ package access
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"net"
 	"net/http"
@@ -46,8 +47,26 @@ type Caller struct {
 	User string
 	// Expires is the time when the caller's token expires; zero means never.
 	Expires time.Time
-	scopes  []Scope
+	// Roles are those that the identity token of the caller names.
+	Roles  []string
+	scopes []Scope
 }
+
+type callerKey struct{}
+
+// With returns a context with a caller.
+func With(ctx context.Context, c *Caller) context.Context {
+	return context.WithValue(ctx, callerKey{}, c)
+}
+
+// From returns the caller of a context, nil if there is none.
+func From(ctx context.Context) *Caller {
+	c, _ := ctx.Value(callerKey{}).(*Caller)
+	return c
+}
+
+// Has reports whether the caller has a role. Administrators have all.
+func (c *Caller) Has(role string) bool { return c.May(Admin) || slices.Contains(c.Roles, role) }
 
 // May reports whether the caller has a scope, or one that includes it.
 func (c *Caller) May(scope Scope) bool {

@@ -161,7 +161,7 @@ func (g *Issuers) Identify(r *http.Request) (*Caller, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Caller{ID: userCaller + user, User: user, Expires: verified.Expiry, scopes: []Scope{Run}}
+	c := &Caller{ID: userCaller + user, User: user, Expires: verified.Expiry, Roles: i.roles(said), scopes: []Scope{Run}}
 	if slices.ContainsFunc(g.admins, func(one claim) bool { return one.issuer == i.name && one.in(said) }) {
 		c.scopes = append(c.scopes, Admin)
 	}
@@ -169,6 +169,33 @@ func (g *Issuers) Identify(r *http.Request) (*Caller, error) {
 		c.scopes = append(c.scopes, Users)
 	}
 	return c, nil
+}
+
+// maxRoles bounds the roles of a caller.
+const maxRoles = 1000
+
+// roles returns the roles in the claims of a token: the values of "roles" and of "groups". Those of a named issuer have
+// its name before them, like its users.
+func (i *issuer) roles(said map[string]any) []string {
+	var list []string
+	for _, name := range []string{"roles", "groups"} {
+		values, ok := said[name].([]any)
+		if one, text := said[name].(string); text {
+			values, ok = []any{one}, true
+		}
+		for _, v := range values {
+			role, text := v.(string)
+			issuer, _, _ := strings.Cut(role, ":")
+			if !ok || !text || role == "" || i.foreign[issuer] || len(list) == maxRoles {
+				continue
+			}
+			if i.name != "" {
+				role = i.name + ":" + role
+			}
+			list = append(list, role)
+		}
+	}
+	return list
 }
 
 // in reports whether a token has the claim: as a string, as an element of a list or, for scopes, as a word.

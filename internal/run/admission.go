@@ -39,6 +39,7 @@ var admissionSteps = []func(*admission, context.Context) error{
 	(*admission).findRepeat,
 	(*admission).checkQuota,
 	(*admission).answerInput,
+	(*admission).checkAnswerer,
 	(*admission).checkDeadline,
 	(*admission).checkMarkers,
 	(*admission).sealState,
@@ -128,6 +129,9 @@ func (a *admission) validate(context.Context) error {
 		if err := session.CheckIdentifier("message id", a.req.MessageID); err != nil {
 			return err
 		}
+	}
+	if err := checkMetadata(a.req); err != nil {
+		return err
 	}
 	return checkTools(a.req.Tools)
 }

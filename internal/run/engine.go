@@ -48,6 +48,9 @@ type Options struct {
 	Artifacts *artifact.Store
 	// Logins provides the credentials of users; nil if logins are not supported.
 	Logins Logins
+	// MayAnswer reports whether the caller of a context may answer for a tool in a
+	// session, with ErrNotAllowed if not; nil allows every caller.
+	MayAnswer func(ctx context.Context, key session.Key, tool string) error
 	// CredentialCall is the name of the call that asks users to log in; empty means
 	// agent.CredentialCall.
 	CredentialCall string

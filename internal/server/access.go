@@ -1,7 +1,6 @@
 package server
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -47,6 +46,9 @@ var needs = map[string]need{
 	"/run":     {scope: access.Run}, // the body names the user
 	"/run_sse": {scope: access.Run},
 	"/usage":   {scope: access.Read}, // the query names the user
+
+	linkPath: {public: true}, // the link is sealed
+
 	"/prices":  {scope: access.Read},
 	"/metrics": {scope: access.Admin},
 
@@ -96,13 +98,8 @@ func needOf(pattern string) need {
 	return need{scope: access.Run}
 }
 
-type callerKey struct{}
-
 // callerOf returns the caller of a request, or nil for a caller without restrictions.
-func callerOf(r *http.Request) *access.Caller {
-	c, _ := r.Context().Value(callerKey{}).(*access.Caller)
-	return c
-}
+func callerOf(r *http.Request) *access.Caller { return access.From(r.Context()) }
 
 // admit authenticates the caller of a request and checks its permission.
 func (s *Server) admit(w http.ResponseWriter, r *http.Request) (*http.Request, error) {
@@ -120,7 +117,7 @@ func (s *Server) admit(w http.ResponseWriter, r *http.Request) (*http.Request, e
 	if err != nil {
 		return r, s.unknown(w, r, err)
 	}
-	r = r.WithContext(context.WithValue(r.Context(), callerKey{}, caller))
+	r = r.WithContext(access.With(r.Context(), caller))
 	if err := s.checkRate(r, r.PathValue("app")); err != nil {
 		return r, err
 	}
@@ -249,7 +246,7 @@ func (s *Server) allowedHost(r *http.Request) bool {
 	if s.LoopbackOnly {
 		return loopback.Is(r.Host) || s.isPublic("", r.Host) || s.named(r)
 	}
-	browsers := strings.HasPrefix(r.URL.Path, "/oauth/") || strings.HasPrefix(r.URL.Path, "/dev-ui/")
+	browsers := strings.HasPrefix(r.URL.Path, "/oauth/") || strings.HasPrefix(r.URL.Path, "/dev-ui/") || r.URL.Path == linkPath
 	return len(s.AllowHosts) == 0 || needs[r.URL.Path].public && !browsers || s.named(r)
 }
 

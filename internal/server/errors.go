@@ -15,6 +15,7 @@ import (
 	"github.com/parley-run/parley/internal/document"
 	"github.com/parley-run/parley/internal/eval"
 	"github.com/parley-run/parley/internal/face"
+	"github.com/parley-run/parley/internal/inbox"
 	"github.com/parley-run/parley/internal/run"
 	"github.com/parley-run/parley/internal/schedule"
 	"github.com/parley-run/parley/internal/wire"
@@ -158,6 +159,13 @@ var errorMap = []func(error, subject) *httpError{
 	}),
 	is(run.ErrUnknownEvent, http.StatusUnprocessableEntity, text(
 		"The run has no event with the id in Last-Event-ID or ?after=; leave it out to read from the beginning")),
+	own(inbox.ErrNotFound, http.StatusNotFound),
+	own(inbox.ErrNoLinks, http.StatusNotImplemented),
+	own(inbox.ErrBadLink, http.StatusNotFound),
+	own(inbox.ErrOldLink, http.StatusGone),
+	as(func(e *inbox.AnsweredError) *httpError {
+		return &httpError{status: http.StatusConflict, message: e.Error()}
+	}),
 	own(schedule.ErrNotFound, http.StatusNotFound),
 	own(schedule.ErrExists, http.StatusConflict),
 	own(schedule.ErrTooMany, http.StatusConflict),
@@ -192,6 +200,7 @@ var errorMap = []func(error, subject) *httpError{
 	// The message is well formed, but it answers no open call: its content is wrong, and no resource is missing.
 	own(run.ErrUnknownCall, http.StatusUnprocessableEntity),
 	own(run.ErrSeparate, http.StatusUnprocessableEntity),
+	own(run.ErrNotAllowed, http.StatusForbidden),
 
 	// Errors about the current load or state.
 	as(func(e *session.BusyError) *httpError {

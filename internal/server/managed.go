@@ -31,6 +31,8 @@ type loginPageData struct {
 	// Only on the page where a login begins:
 	Visit                *broker.Visit
 	Action, State, Token string
+	// Body is HTML, which is escaped already; it may be empty.
+	Body string
 }
 
 // html renders the page. Every value goes through format, which escapes it. It does not use html/template: that package
@@ -69,6 +71,7 @@ they would get access to your account.</p>
 	if d.Text != "" {
 		format("<p>%s</p>\n", d.Text)
 	}
+	page.WriteString(d.Body)
 	if d.Link != "" {
 		format("<p><a href=\"%s\">%s</a></p>\n", d.Link, d.LinkText)
 	}

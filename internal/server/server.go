@@ -15,6 +15,7 @@ import (
 	"github.com/parley-run/parley/internal/broker"
 	"github.com/parley-run/parley/internal/eval"
 	"github.com/parley-run/parley/internal/face"
+	"github.com/parley-run/parley/internal/inbox"
 	"github.com/parley-run/parley/internal/outbox"
 	"github.com/parley-run/parley/internal/peer"
 	"github.com/parley-run/parley/internal/price"
@@ -46,6 +47,8 @@ type Options struct {
 	Outbox *outbox.Outbox
 	// Schedules is nil if the store has none.
 	Schedules *schedule.Service
+	// Inbox is nil if the store has none.
+	Inbox *inbox.Service
 	// PublicURL is the URL of the server for users. It enables managed logins. It may be nil.
 	PublicURL *url.URL
 	// AllowOrigins are the web origins, in addition to the server's own, whose pages may call it. A * matches any text.
@@ -212,6 +215,14 @@ func (s *Server) clientRoutes() []route {
 		{"DELETE", schedules + "/{schedule}", s.scheduled(s.deleteSchedule)},
 		{"POST", schedules + "/{schedule}/run", s.scheduled(s.runSchedule)},
 		{"GET", schedules + "/{schedule}/firings", s.scheduled(s.listFirings)},
+
+		{"GET", "/inbox", s.inInbox(s.listInbox)},
+		{"GET", "/inbox/{entry}", s.inInbox(s.getEntry)},
+		{"POST", "/inbox/{entry}/answer", s.inInbox(s.answerEntry)},
+		{"POST", "/inbox/{entry}/assign", s.inInbox(s.assignEntry)},
+		{"POST", "/inbox/{entry}/link", s.inInbox(s.linkEntry)},
+		{"GET", linkPath, s.inInbox(s.showLink)},
+		{"POST", linkPath, s.inInbox(s.answerLink)},
 
 		{"GET", "/apps/{app}/users/{user}/credentials", s.listCredentials},
 		{"DELETE", "/apps/{app}/users/{user}/credentials", s.revokeCredentials},

@@ -189,6 +189,9 @@ func describe(info *oidc.UserInfo, user string, scopes []string) {
 	info.Subject = user
 	if slices.Contains(scopes, oidc.ScopeProfile) {
 		info.Name, info.PreferredUsername = user, user
+		if strings.HasPrefix(user, "manager") {
+			info.AppendClaims("groups", []string{"managers"})
+		}
 	}
 	if slices.Contains(scopes, oidc.ScopeEmail) {
 		info.Email, info.EmailVerified = user, true
