@@ -426,7 +426,7 @@ func TestInboxLink(t *testing.T) {
 		}
 		defer resp.Body.Close()
 		body, _ := io.ReadAll(resp.Body)
-		return resp.StatusCode == 410 && strings.Contains(string(body), "This link has expired")
+		return resp.StatusCode == http.StatusGone && strings.Contains(string(body), "This link has expired")
 	})
 }
 

@@ -96,6 +96,9 @@ func TestRoutes(t *testing.T) {
 		"GET /faces",
 		"GET /health",
 		"GET /healthz",
+		"GET /inbox",
+		"GET /inbox/link",
+		"GET /inbox/{entry}",
 		"GET /list-apps",
 		"GET /metrics",
 		"GET /oauth/callback",
@@ -119,6 +122,10 @@ func TestRoutes(t *testing.T) {
 		"POST /apps/{app}/users/{user}/sessions/{session}/runs",
 		"POST /apps/{app}/users/{user}/sessions/{session}/runs/{run}/cancel",
 		"POST /apps/{app}/users/{user}/sessions/{session}/runs/{run}/feedback",
+		"POST /inbox/link",
+		"POST /inbox/{entry}/answer",
+		"POST /inbox/{entry}/assign",
+		"POST /inbox/{entry}/link",
 		"POST /oauth/start",
 		"POST /run",
 		"POST /run_sse",
@@ -159,7 +166,7 @@ func TestOperations(t *testing.T) {
 						good++
 						continue
 					}
-					pages := strings.HasPrefix(path, "/oauth/") || strings.HasPrefix(path, "/dev-ui/signin")
+					pages := strings.HasPrefix(path, "/oauth/") || strings.HasPrefix(path, "/dev-ui/signin") || path == "/inbox/link"
 					if pages && ref.Value.Content["text/html"] != nil {
 						continue // what it says is for people
 					}

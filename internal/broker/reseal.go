@@ -40,7 +40,7 @@ func (done *Resealed) round(ctx context.Context, secrets session.Secrets, v *vau
 		}
 		for _, s := range page {
 			after = s.Version
-			if strings.HasPrefix(s.Name, lockPrefix) || !v.Stale(s.Sealed) {
+			if strings.HasPrefix(s.Name, lockPrefix) || len(s.Sealed) == 0 || !v.Stale(s.Sealed) { // notes of the inbox have nothing sealed
 				continue
 			}
 			fresh, ok := reseal(s, v)

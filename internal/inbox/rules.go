@@ -158,7 +158,7 @@ func (r *Rules) Of(app string) ([]Rule, error) {
 	if err != nil {
 		return nil, &run.AppError{Cause: fmt.Errorf("%s: %w", File, err)}
 	}
-	return append(rules[:len(rules):len(rules)], more...), nil
+	return append(slices.Clip(rules), more...), nil
 }
 
 func (r *Rules) read(dir string) ([]Rule, error) {

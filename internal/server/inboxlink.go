@@ -24,14 +24,14 @@ func (s *Server) showLink(w http.ResponseWriter, r *http.Request) error {
 		s.linkFailed(w, r, err)
 		return nil
 	}
-	s.showEntry(w, r, http.StatusOK, e, token, "")
+	s.showEntry(w, http.StatusOK, e, token, "")
 	return nil
 }
 
 // answerLink handles the form.
 func (s *Server) answerLink(w http.ResponseWriter, r *http.Request) error {
 	r.Body = http.MaxBytesReader(w, r.Body, min(s.MaxBody, 1<<20))
-	if err := r.ParseForm(); err != nil {
+	if r.ParseForm() != nil {
 		s.linkFailed(w, r, &httpError{status: http.StatusBadRequest, message: "The form cannot be read"})
 		return nil
 	}
@@ -43,7 +43,7 @@ func (s *Server) answerLink(w http.ResponseWriter, r *http.Request) error {
 	}
 	if e := toHTTP(err, subject{}); e.status == http.StatusUnprocessableEntity {
 		if entry, _, err := s.Inbox.Open(r.Context(), token); err == nil {
-			s.showEntry(w, r, e.status, entry, token, "The answer does not fit what is asked: "+e.message)
+			s.showEntry(w, e.status, entry, token, "The answer does not fit what is asked: "+e.message)
 			return nil
 		}
 	}
@@ -68,7 +68,7 @@ func (s *Server) linkFailed(w http.ResponseWriter, r *http.Request, err error) {
 }
 
 // showEntry shows an entry. problem is what was wrong with the last answer.
-func (s *Server) showEntry(w http.ResponseWriter, r *http.Request, status int, e *inbox.Entry, token, problem string) {
+func (s *Server) showEntry(w http.ResponseWriter, status int, e *inbox.Entry, token, problem string) {
 	var page strings.Builder
 	format := func(text string, values ...string) {
 		escaped := make([]any, len(values))

@@ -93,7 +93,7 @@ func TestRefusalsAreDocumented(t *testing.T) {
 
 // open lists the routes without authentication, on a server with the UI.
 var open = map[string]bool{
-	"/": true, "/health": true, "/healthz": true, "/readyz": true, "/oauth/start": true, "/oauth/callback": true,
+	"/": true, "/health": true, "/healthz": true, "/readyz": true, "/oauth/start": true, "/oauth/callback": true, "/inbox/link": true,
 	"/dev-ui/caller": true, "/dev-ui/signin": true, "/dev-ui/signin/callback": true, "/dev-ui/signout": true,
 }
 

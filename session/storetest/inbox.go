@@ -19,8 +19,8 @@ func needsInbox(do func(*kit)) func(*kit) {
 	}
 }
 
-// waiting are the ids of the runs that ListWaiting finds, size at a time.
-func (k *kit) waiting(q session.WaitQuery, size int) []string {
+// inbox are the ids of the runs that ListWaiting finds, size at a time.
+func (k *kit) inbox(q session.WaitQuery, size int) []string {
 	k.Helper()
 	ids := []string{}
 	page := session.Page{Size: size}
@@ -70,13 +70,13 @@ func inboxList(k *kit) {
 		{session.WaitQuery{Age: time.Hour}, []string{}},
 	} {
 		for _, size := range []int{0, 1, 3} {
-			if got := k.waiting(tt.q, size); !slices.Equal(got, tt.want) {
+			if got := k.inbox(tt.q, size); !slices.Equal(got, tt.want) {
 				k.Errorf("%+v, %d at a time: waiting are %v, want %v", tt.q, size, got, tt.want)
 			}
 		}
 	}
 	k.delete(of("a", "ann", "s"))
-	if got, want := k.waiting(session.WaitQuery{App: "a", User: "ann"}, 2), []string{"wait-3", "again"}; !slices.Equal(got, want) {
+	if got, want := k.inbox(session.WaitQuery{App: "a", User: "ann"}, 2), []string{"wait-3", "again"}; !slices.Equal(got, want) {
 		k.Errorf("when a session is gone, waiting are %v, want %v", got, want)
 	}
 }
