@@ -57,7 +57,7 @@ func (s *Server) openGate(ctx context.Context) (err error) {
 		}
 		issuers, err := access.OIDC(ctx, access.OIDCConfig{
 			Issuers: o.Issuers, Audiences: o.Audiences, UserClaim: o.UserClaim, Admins: o.Admins, Delegates: o.Delegates,
-			ClientID: o.ClientID, ClientSecret: o.ClientSecret, Log: s.cfg.Log,
+			Readers: o.Readers, Reviewers: o.Reviewers, ClientID: o.ClientID, ClientSecret: o.ClientSecret, Log: s.cfg.Log,
 		})
 		if err != nil {
 			return inField("Access.OIDC", err)
@@ -141,10 +141,10 @@ type NewAPIKey struct {
 	// User is the user that it acts as. It may be empty if a scope is "users" or
 	// "admin".
 	User string
-	// Scopes are what it may do: "read" to look at sessions of the user, "run" to
-	// do everything with them that users do, "schedules", "triggers" or "inbox" for
-	// only that part of it, "users" to act for any user, "admin" for everything.
-	// None means "run".
+	// Scopes are what it may do: "read" to look at sessions of the user, "review"
+	// to give feedback to them as well, "run" to do everything with them that users
+	// do, "schedules", "triggers" or "inbox" for only that part of it, "users" to act
+	// for any user, "admin" for everything. None means "run".
 	Scopes []string
 	// Life is how long it may be used; 0 means until it is revoked.
 	Life time.Duration

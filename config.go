@@ -258,6 +258,10 @@ type OIDC struct {
 	// of the issuer without a name; those of another one have its name before
 	// them, as in "partner:groups=operators".
 	Admins, Delegates []string
+	// Readers are claims of callers who may look at what any user has, and change
+	// nothing; Reviewers of those who may also give feedback. A caller who is an
+	// administrator or a delegate, too, is that.
+	Readers, Reviewers []string
 	// ClientID identifies this server at the first of the Issuers. If it is set,
 	// users of the developer UI sign in there, and the issuer sends them back to
 	// /dev-ui/signin/callback, below NetworkConfig.PublicURL. Tokens for ClientID

@@ -126,7 +126,7 @@ func (c *AccessConfig) validate() error {
 		return wrong("Access.Proxied", "needs Access.Mode public: other modes tell callers apart by who they are, or know that there is a platform")
 	case c.UserHeader != "" && c.Mode != AccessPlatform:
 		return wrong("Access.UserHeader", "needs Access.Mode platform: in other modes callers could set it themselves")
-	case c.Mode != AccessOIDC && (o.ClientID != "" || len(o.Issuers) > 0 || len(o.Audiences) > 0 || len(o.Admins) > 0 || len(o.Delegates) > 0):
+	case c.Mode != AccessOIDC && (o.ClientID != "" || len(o.Issuers) > 0 || len(o.Audiences) > 0 || len(o.Admins) > 0 || len(o.Delegates) > 0 || len(o.Readers) > 0 || len(o.Reviewers) > 0):
 		return wrong("Access.OIDC", "identity tokens are checked with Access.Mode oidc only")
 	case o.ClientID == "" && (o.ClientSecret != "" || o.ClientSecretFile != ""):
 		return wrong("Access.OIDC.ClientSecret", "is that of a client: give Access.OIDC.ClientID")

@@ -23,7 +23,9 @@ type Scope string
 const (
 	// Read allows a user to read their sessions.
 	Read Scope = "read"
-	// Run allows everything that users do with their sessions. It includes Read.
+	// Review allows feedback to runs. It includes Read.
+	Review Scope = "review"
+	// Run allows everything that users do with their sessions. It includes Review.
 	Run Scope = "run"
 	// Schedules, Triggers and Inbox allow what users do with their schedules, with their triggers, and with what waits
 	// for an answer of theirs. Run includes them, and Read what only looks.
@@ -70,12 +72,19 @@ func (c *Caller) Has(role string) bool { return c.May(Admin) || slices.Contains(
 
 // May reports whether the caller has a scope, or one that includes it.
 func (c *Caller) May(scope Scope) bool {
-	return c == nil || slices.Contains(c.scopes, scope) || slices.Contains(c.scopes, Admin) ||
-		slices.Contains(inRun, scope) && slices.Contains(c.scopes, Run)
+	return c == nil || slices.ContainsFunc(c.scopes, func(has Scope) bool {
+		return has == scope || has == Admin || slices.Contains(included[has], scope)
+	})
 }
 
-// inRun are the scopes that Run includes.
-var inRun = []Scope{Read, Schedules, Triggers, Inbox}
+// Scopes returns the scopes that the caller has, with those that they include.
+func (c *Caller) Scopes() []Scope {
+	list := append([]Scope{Dev}, GrantableScopes...)
+	return slices.DeleteFunc(list, func(s Scope) bool { return !c.May(s) })
+}
+
+// included are the scopes that a scope includes, except for Admin, which includes all.
+var included = map[Scope][]Scope{Review: {Read}, Run: {Read, Review, Schedules, Triggers, Inbox}}
 
 // Is reports whether the caller may act as a user.
 func (c *Caller) Is(user string) bool {

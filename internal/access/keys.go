@@ -31,7 +31,7 @@ type NewKey struct {
 }
 
 // GrantableScopes are the scopes that a key may have.
-var GrantableScopes = []Scope{Read, Run, Schedules, Triggers, Inbox, Users, Admin}
+var GrantableScopes = []Scope{Read, Review, Run, Schedules, Triggers, Inbox, Users, Admin}
 
 // CreateKey creates a key. text is what a caller presents; it is not stored.
 func CreateKey(ctx context.Context, store session.APIKeys, n NewKey) (text string, key *session.APIKey, err error) {
@@ -42,7 +42,7 @@ func CreateKey(ctx context.Context, store session.APIKeys, n NewKey) (text strin
 	everyone := false
 	for _, s := range n.Scopes {
 		if !slices.Contains(GrantableScopes, s) {
-			return "", nil, fmt.Errorf("unknown scope %q: must be read, run, schedules, triggers, inbox, users or admin", s)
+			return "", nil, fmt.Errorf("unknown scope %q: must be read, review, run, schedules, triggers, inbox, users or admin", s)
 		}
 		everyone = everyone || s == Users || s == Admin
 		key.Scopes = append(key.Scopes, string(s))

@@ -34,8 +34,10 @@ type OIDCConfig struct {
 	// UserClaim is the claim with the id of a user; empty means sub.
 	UserClaim string
 	// Admins and Delegates are claims, as claim=value, of callers that may do everything, and of those that may act as
-	// any user. They apply to the unnamed issuer; for a named one, they are written as name:claim=value.
-	Admins, Delegates []string
+	// any user. Readers and Reviewers are those of callers that may only read what any user has, and of those that may
+	// also give feedback to it, unless they are administrators or delegates. They apply to the unnamed issuer; for a
+	// named one, they are written as name:claim=value.
+	Admins, Delegates, Readers, Reviewers []string
 	// ClientID is the id of the server at the first issuer, if users sign in there; ClientSecret is its secret, if
 	// required. Tokens for the client are accepted regardless of Audiences.
 	ClientID, ClientSecret string
@@ -44,11 +46,17 @@ type OIDCConfig struct {
 
 // Issuers verifies identity tokens.
 type Issuers struct {
-	issuers           map[string]*issuer // by URL
-	audiences         []string
-	userClaim         string
-	admins, delegates []claim
-	client            *Client
+	issuers   map[string]*issuer // by URL
+	audiences []string
+	userClaim string
+	grants    []grant
+	client    *Client
+}
+
+// grant is what callers with one of the claims may do.
+type grant struct {
+	claims []claim
+	scopes []Scope
 }
 
 // claim is a claim of a token of an issuer.
@@ -93,11 +101,16 @@ func OIDC(ctx context.Context, c OIDCConfig) (*Issuers, error) {
 			g.client = newClient(i, c.ClientID, c.ClientSecret)
 		}
 	}
-	if g.admins, err = claims(c.Admins, names); err != nil {
-		return nil, err
-	}
-	if g.delegates, err = claims(c.Delegates, names); err != nil {
-		return nil, err
+	// The first that a token has is the caller's.
+	for _, r := range []struct {
+		claims []string
+		scopes []Scope
+	}{{c.Admins, []Scope{Run, Admin}}, {c.Delegates, []Scope{Run, Users}}, {c.Reviewers, []Scope{Review, Users}}, {c.Readers, []Scope{Read, Users}}} {
+		of, err := claims(r.claims, names)
+		if err != nil {
+			return nil, err
+		}
+		g.grants = append(g.grants, grant{of, r.scopes})
 	}
 	for _, i := range g.issuers {
 		if i.name == "" {
@@ -162,11 +175,11 @@ func (g *Issuers) Identify(r *http.Request) (*Caller, error) {
 		return nil, err
 	}
 	c := &Caller{ID: userCaller + user, User: user, Expires: verified.Expiry, Roles: i.roles(said), scopes: []Scope{Run}}
-	if slices.ContainsFunc(g.admins, func(one claim) bool { return one.issuer == i.name && one.in(said) }) {
-		c.scopes = append(c.scopes, Admin)
-	}
-	if slices.ContainsFunc(g.delegates, func(one claim) bool { return one.issuer == i.name && one.in(said) }) {
-		c.scopes = append(c.scopes, Users)
+	for _, one := range g.grants {
+		if slices.ContainsFunc(one.claims, func(c claim) bool { return c.issuer == i.name && c.in(said) }) {
+			c.scopes = one.scopes
+			break
+		}
 	}
 	return c, nil
 }

@@ -29,6 +29,8 @@ func (a *accessFlags) define(flags *pflag.FlagSet) {
 	flags.StringVar(&a.oidc.UserClaim, "oidc_user_claim", "sub", "`claim` that is the id of the user")
 	flags.StringSliceVar(&a.oidc.Admins, "oidc_admin", nil, "`claim=value` of callers who may do everything")
 	flags.StringSliceVar(&a.oidc.Delegates, "oidc_delegate", nil, "`claim=value` of callers who may act for any user")
+	flags.StringSliceVar(&a.oidc.Readers, "oidc_reader", nil, "`claim=value` of callers who may look at what any user\nhas, and change nothing")
+	flags.StringSliceVar(&a.oidc.Reviewers, "oidc_reviewer", nil, "`claim=value` of callers who may do that and give\nfeedback")
 	flags.StringVar(&a.oidc.ClientID, "oidc_client_id", "", "client `id` of this server at the first issuer, where\nusers of the developer UI sign in")
 	flags.StringVar(&a.oidc.ClientSecretFile, "oidc_client_secret_file", "", "`file` with the secret of that client, if it has one\n(PARLEY_OIDC_CLIENT_SECRET can hold the secret itself)")
 	flags.StringVar(&a.userHeader, "user_header", "", "`header` with the user, set by the platform in front of\nthe server (default callers may act as any user)")

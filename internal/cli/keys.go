@@ -78,15 +78,16 @@ func newKeysCreate(env *Env, database keysFlags, with keysOpened) *cobra.Command
 		Long: `Make an API key, and print it. It is shown this once.
 
 A key speaks for one user, unless it has the scope users or admin. The scopes are
-read (look at the user's sessions), run (all that users do), schedules, triggers
-and inbox (only that part of it), users (act for any user) and admin (everything).`,
+read (look at the user's sessions), review (that, and give feedback), run (all
+that users do), schedules, triggers and inbox (only that part of it), users (act
+for any user) and admin (everything).`,
 		Example: `  parley keys create --user alice --name laptop --session_db_url sqlite:///var/lib/parley.db
   parley keys create --scope run,users --name backend --expires 2160h`,
 		GroupID: groupKeys,
 		Args:    takes(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if len(key.Scopes) == 0 || slices.Contains(key.Scopes, "") {
-				return &usageError{"--scope is empty: set read, run, schedules, triggers, inbox, users or admin, or omit the flag for run"}
+				return &usageError{"--scope is empty: set read, review, run, schedules, triggers, inbox, users or admin, or omit the flag for run"}
 			}
 			return with(cmd, func(keys *parley.APIKeys) error {
 				text, made, err := keys.Create(cmd.Context(), key)
@@ -107,7 +108,7 @@ and inbox (only that part of it), users (act for any user) and admin (everything
 	section(cmd, "The key", func(flags *pflag.FlagSet) {
 		flags.StringVar(&key.User, "user", "", "`id` of the user that it acts as")
 		flags.StringVar(&key.Name, "name", "", "`text` that describes its purpose")
-		flags.StringSliceVar(&key.Scopes, "scope", []string{"run"}, "scopes: read, run, schedules, triggers, inbox, users,\nadmin; repeat it, or use commas")
+		flags.StringSliceVar(&key.Scopes, "scope", []string{"run"}, "scopes: read, review, run, schedules, triggers, inbox,\nusers, admin; repeat it, or use commas")
 		flags.DurationVar(&key.Life, "expires", 0, "`time` until it expires (default until it is revoked)")
 	})
 	section(cmd, "Database", database)

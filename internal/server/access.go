@@ -64,6 +64,8 @@ var needs = map[string]need{
 	"/dev/apps/{app}/users/{user}/runs":                                {scope: access.Read}, // as for each session
 	"/dev/apps/{app}/users/{user}/sessions":                            {scope: access.Read},
 	"/apps/{app}/users/{user}/sessions/{session}/events/{event}/graph": {scope: access.Dev},
+
+	"/apps/{app}/users/{user}/sessions/{session}/runs/{run}/feedback": {scope: access.Review},
 }
 
 // needOf returns the permission that a route requires. pattern has the form of http.Request.Pattern.

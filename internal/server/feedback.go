@@ -63,14 +63,15 @@ func (s *Server) setFeedback(w http.ResponseWriter, r *http.Request) error {
 	return answer(w, stored)
 }
 
-// authorOf returns the author of feedback. Only callers who may act as other users can name one.
+// authorOf returns the author of feedback. Only callers who may act as other users can name one. Reviewers do not, or
+// they could replace what others have written.
 func authorOf(r *http.Request, key session.Key, named string) (string, error) {
 	caller := callerOf(r)
 	self := cmp.Or(caller.Self(), key.User)
 	if named == "" || named == self {
 		return self, nil
 	}
-	if !caller.May(access.Users) {
+	if !caller.May(access.Users) || !caller.May(access.Run) {
 		return "", &httpError{status: http.StatusForbidden, message: "Forbidden: the author is the caller; leave it out"}
 	}
 	return named, session.CheckIdentifier("author", named)

@@ -131,16 +131,20 @@ func (s *Server) aboutCaller(w http.ResponseWriter, r *http.Request) error {
 
 // callerView is a caller as the UI sees it.
 type callerView struct {
-	User      string  `json:"user,omitempty"`
-	AnyUser   bool    `json:"anyUser"`
-	Developer bool    `json:"developer"`
-	Expires   float64 `json:"expires,omitempty"`
-	SignedIn  bool    `json:"signedIn"`
+	User      string `json:"user,omitempty"`
+	AnyUser   bool   `json:"anyUser"`
+	Developer bool   `json:"developer"`
+	// Scopes are what the caller may do.
+	Scopes []access.Scope `json:"scopes"`
+	// Author is who feedback of the caller is by; empty for that of the user that it acts as.
+	Author   string  `json:"author,omitempty"`
+	Expires  float64 `json:"expires,omitempty"`
+	SignedIn bool    `json:"signedIn"`
 }
 
 // viewOf returns the view of a caller; a nil caller has every permission.
 func viewOf(c *access.Caller) *callerView {
-	view := &callerView{AnyUser: c.May(access.Users), Developer: c.May(access.Dev)}
+	view := &callerView{AnyUser: c.May(access.Users), Developer: c.May(access.Dev), Scopes: c.Scopes(), Author: c.Self()}
 	if c != nil {
 		view.User = c.User
 		if !c.Expires.IsZero() {

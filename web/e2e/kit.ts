@@ -11,6 +11,9 @@ export const fragile = process.env['FRAGILE']!;
 export const oidc = process.env['OIDC']!;
 export const keys = process.env['KEYS']!;
 export const key = process.env['KEY']!;
+/** Keys of callers who may read what all users have, and of those who may also give feedback. */
+export const reader = process.env['READER']!;
+export const reviewer = process.env['REVIEWER']!;
 const control = process.env['CONTROL']!;
 const pictures = 'screenshots';
 /** Whether pictures of the screens are wanted. To draw them takes as long as the tests do. */

@@ -1,7 +1,7 @@
 import { lazy, Suspense, useEffect, useState, useSyncExternalStore } from 'react';
 
 import { connection } from './api/connection';
-import { useAbout, useCaller, useSignIn } from './caller';
+import { roleOf, useAbout, useCaller, useRefusal, useSignIn } from './caller';
 import { evalPlace, evalScreen } from './evals';
 import { decode, Link, match, navigate, to, useAddress } from './router';
 import { useApps, useScope, useWaitingCount, type Scope } from './scope';
@@ -52,7 +52,8 @@ function Screens() {
   const [help, setHelp] = useState(false);
   const scope = useScope();
   const create = useNewSession(scope.app ?? '', scope.user);
-  useOn(newSession, () => scope.app && create());
+  const refused = useRefusal()('run');
+  useOn(newSession, () => scope.app && (refused ? say(refused, 'bad') : create()));
   useShortcuts({ scope, openPalette: () => setPalette(true), openHelp: () => setHelp(true) });
   useEffect(() => {
     document.getElementById('main')?.scrollTo(0, 0);
@@ -240,10 +241,11 @@ function SignedIn() {
   const caller = useCaller();
   const { signOut } = useSignIn();
   if (!caller?.signedIn) return null;
+  const who = [caller.user, roleOf(caller)].filter(Boolean).join(', ');
   return (
-    <button type="button" onClick={() => void signOut().catch((error: Error) => say(error.message, 'bad'))} title={`Sign out${caller.user ? `, ${caller.user}` : ''}`} className="flex h-8 items-center gap-2.5 rounded-md px-2.5 text-soft hover:bg-sheet hover:text-ink">
+    <button type="button" onClick={() => void signOut().catch((error: Error) => say(error.message, 'bad'))} title={`Sign out${who ? `: ${who}` : ''}`} className="flex h-8 items-center gap-2.5 rounded-md px-2.5 text-soft hover:bg-sheet hover:text-ink">
       <Icon name="out" />
-      <span className="sr-only min-w-0 truncate text-left xl:not-sr-only">Sign out{caller.user && <span className="text-faint"> {caller.user}</span>}</span>
+      <span className="sr-only min-w-0 truncate text-left xl:not-sr-only">Sign out{who && <span className="text-faint"> {who}</span>}</span>
     </button>
   );
 }

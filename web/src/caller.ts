@@ -1,9 +1,10 @@
 // Who uses the UI. The server knows; where it asks for a token, users sign in.
 import { useQuery, useQueryClient, type QueryClient } from '@tanstack/react-query';
 
-import { calls } from './api/calls';
+import { calls, type Call } from './api/calls';
 import { ask, forgetLastAction, unauthorized } from './api/client';
 import type { About } from './api/types';
+import type { Asks } from './commands';
 import { forgetKept } from './kept';
 
 const queryKey = ['caller'];
@@ -23,6 +24,40 @@ export function useCaller() {
 export function useFixedUser(): string | undefined {
   const caller = useCaller();
   return caller && !caller.anyUser ? caller.user : undefined;
+}
+
+/** What a caller may do, in a word. It is empty for those who may do what users do. */
+export function roleOf(caller: NonNullable<About['caller']>): string {
+  if (caller.scopes.includes('run')) return caller.scopes.includes('admin') ? 'administrator' : '';
+  return caller.scopes.includes('review') ? 'reviewer' : 'read-only';
+}
+
+/** What a caller needs to change something. */
+export type Needed = 'run' | 'review' | 'schedules';
+
+/** The scope that requests need: none if they only read. */
+function scopeOf(asks: Asks | Needed): Needed | undefined {
+  if (typeof asks === 'string') return asks;
+  let list: Call[];
+  try {
+    list = [typeof asks === 'function' ? asks() : asks].flat();
+  } catch {
+    return 'run'; // what is typed is not complete
+  }
+  if (list.every((call) => call.method === 'GET')) return undefined;
+  if (list.every((call) => call.path.endsWith('/feedback'))) return 'review';
+  return list.every((call) => /^\/apps\/[^/]+\/users\/[^/]+\/schedules(\/|$)/.test(call.path)) ? 'schedules' : 'run';
+}
+
+/** Why the server would refuse requests of this caller; undefined if it would not. */
+export function useRefusal(): (asks: Asks | Needed) => string | undefined {
+  const caller = useCaller();
+  return (asks) => {
+    if (!caller || caller.scopes.includes('run')) return undefined;
+    const needed = scopeOf(asks);
+    if (!needed || caller.scopes.includes(needed)) return undefined;
+    return roleOf(caller) === 'reviewer' ? 'You are a reviewer: you can read and give feedback, and change nothing else.' : 'You can read, and change nothing.';
+  };
 }
 
 let signedIn = false;

@@ -11,6 +11,8 @@ export interface Command {
   label: string;
   keys?: string;
   act: () => void;
+  /** It changes something, which not every caller may. */
+  changes?: boolean;
 }
 
 interface Request {

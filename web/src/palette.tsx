@@ -6,7 +6,7 @@ import { useState, type ReactNode } from 'react';
 import { calls } from './api/calls';
 import { ask, lastAction } from './api/client';
 import type { FoundEvent, Overview } from './api/types';
-import { useCaller, useSignIn } from './caller';
+import { roleOf, useCaller, useRefusal, useSignIn } from './caller';
 import { toEvals } from './evals/api';
 import { commandsNow, requestsNow } from './commands';
 import { navigate, to } from './router';
@@ -33,10 +33,11 @@ export default function Palette({ open, onClose, scope, openHelp }: { open: bool
 
 function Commands({ scope, onClose, openHelp }: { scope: Scope; onClose: () => void; openHelp: () => void }) {
   const [search, setSearch] = useState('');
-  const [here] = useState(() => ({ commands: commandsNow(), requests: requestsNow(null) }));
   const apps = useApps().data ?? [];
   const { app, user } = scope;
-  const signedIn = useCaller()?.signedIn;
+  const caller = useCaller();
+  const refused = useRefusal()('run') !== undefined;
+  const [here] = useState(() => ({ commands: commandsNow().filter((one) => !one.changes || !refused), requests: requestsNow(null) }));
   const { signOut } = useSignIn();
   const sessions = useQuery({
     queryKey: ['palette', app, user, search],
@@ -81,10 +82,10 @@ function Commands({ scope, onClose, openHelp }: { scope: Scope; onClose: () => v
           <Item onSelect={go(() => window.location.assign('/docs/guide/'))}>Documentation</Item>
         </Group>
         <Group title="Do">
-          {app && <Item onSelect={go(() => window.dispatchEvent(new Event(newSession)))} keys="n">New session in {app}</Item>}
+          {app && !refused && <Item onSelect={go(() => window.dispatchEvent(new Event(newSession)))} keys="n">New session in {app}</Item>}
           {lastAction() && <Item onSelect={go(() => copyCurl(lastAction()!))}>Copy what was done last as curl</Item>}
           <Item onSelect={go(toggleTheme)}>Switch between light and dark</Item>
-          {signedIn && <Item onSelect={go(() => void signOut())}>Sign out</Item>}
+          {caller?.signedIn && <Item onSelect={go(() => void signOut())}>Sign out{[caller.user, roleOf(caller)].filter(Boolean).map((one) => `, ${one}`)}</Item>}
           <Item onSelect={go(openHelp)} keys="?">Show the keyboard shortcuts</Item>
         </Group>
         {sessions.length > 0 && (

@@ -90,7 +90,9 @@ func TestBrowser(t *testing.T) {
 	t.Parallel()
 	install(t)
 	keysURL := "sqlite://" + filepath.Join(t.TempDir(), "keys.db")
-	key := makeKey(t, keysURL)
+	key := makeKey(t, keysURL, parley.NewAPIKey{User: "bob"})
+	reader := makeKey(t, keysURL, parley.NewAPIKey{Scopes: []string{"read", "users"}})
+	reviewer := makeKey(t, keysURL, parley.NewAPIKey{User: "rita", Scopes: []string{"review", "users"}})
 	newStage(t, "").vitest(t,
 		"OIDC="+gated(t, func(cfg *parley.Config) {
 			issuer := provider.Start(t, provider.Options{RequirePKCE: true})
@@ -98,7 +100,7 @@ func TestBrowser(t *testing.T) {
 			cfg.Access.Mode = parley.AccessOIDC
 			cfg.Access.OIDC = parley.OIDC{Issuers: []string{issuer.Issuer()}, ClientID: id, ClientSecret: secret, Admins: []string{"email=root@example.com"}}
 		}),
-		"KEYS="+gated(t, func(cfg *parley.Config) { cfg.Access.Mode, cfg.Access.KeysURL = parley.AccessKeys, keysURL }), "KEY="+key,
+		"KEYS="+gated(t, func(cfg *parley.Config) { cfg.Access.Mode, cfg.Access.KeysURL = parley.AccessKeys, keysURL }), "KEY="+key, "READER="+reader, "REVIEWER="+reviewer,
 	)
 }
 
@@ -199,15 +201,15 @@ func gated(t *testing.T, configure func(*parley.Config)) string {
 	return listening.URL
 }
 
-// makeKey makes an API key for bob.
-func makeKey(t *testing.T, url string) string {
+// makeKey makes an API key.
+func makeKey(t *testing.T, url string, key parley.NewAPIKey) string {
 	t.Helper()
 	keys, err := parley.OpenAPIKeys(t.Context(), url)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer keys.Close()
-	text, _, err := keys.Create(t.Context(), parley.NewAPIKey{User: "bob"})
+	text, _, err := keys.Create(t.Context(), key)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -22,6 +22,8 @@ export interface About {
     user?: string;
     anyUser: boolean;
     developer: boolean;
+    scopes: string[]; // what the caller may do
+    author?: string; // who feedback of the caller is by, if not by the user at hand
     expires?: number; // in seconds since 1970
     signedIn: boolean; // by a cookie
   } | null;

@@ -8,7 +8,7 @@ import { useCaller } from '../caller';
 import { textOf } from '../log/rows';
 import { Link } from '../router';
 import { Menu } from '../ui/menu';
-import { Action, Button } from '../ui/parts';
+import { Action, Button, Refusable } from '../ui/parts';
 import { say } from '../ui/toast';
 import type { SessionModel } from '../workbench/session';
 import { caseName, evalCalls, feedbackOf, toEvals } from './api';
@@ -27,7 +27,7 @@ function Thumb({ down }: { down?: boolean }) {
 export function TurnBar({ model, events, run }: { model: SessionModel; events: Event[]; run: string }) {
   const { key } = model;
   const caller = useCaller();
-  const me = caller?.user || key.user;
+  const me = caller?.author || key.user;
   const all = feedbackOf(events).filter((f) => f.runId === run);
   const mine = all.find((f) => f.author === me);
   const [writing, setWriting] = useState(false);
@@ -45,7 +45,7 @@ export function TurnBar({ model, events, run }: { model: SessionModel; events: E
       <div className="-ml-1.5 flex flex-wrap items-center gap-x-0.5">
         <Action tone="quiet" className="w-7 px-0! aria-pressed:bg-sunk aria-pressed:text-good max-md:w-9" title="Good answer" aria-label="Good answer" aria-pressed={mine?.rating === 'up'} call={() => evalCalls.feedback(key, run, rate('up'))} onClick={() => void send(rate('up'))}><Thumb /></Action>
         <Action tone="quiet" className="w-7 px-0! aria-pressed:bg-sunk aria-pressed:text-bad max-md:w-9" title="Bad answer" aria-label="Bad answer" aria-pressed={mine?.rating === 'down'} call={() => evalCalls.feedback(key, run, rate('down'))} onClick={() => void send(rate('down'))}><Thumb down /></Action>
-        <Button tone="quiet" onClick={write}>{mine?.note ? 'Edit the note' : 'Note'}</Button>
+        <Refusable asks="review" tone="quiet" onClick={write}>{mine?.note ? 'Edit the note' : 'Note'}</Refusable>
         {caller?.developer && <Keep id={key} run={run} message={textOf(events.find((e) => e.invocationId === run && e.author === 'user') ?? ({} as Event))} />}
       </div>
       {writing && (

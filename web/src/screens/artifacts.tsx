@@ -8,7 +8,7 @@ import { Link, navigate, to, useQuery } from '../router';
 import { Dialog } from '../ui/dialog';
 import { Icon } from '../ui/icons';
 import { JsonView } from '../ui/json';
-import { Action, Button, Empty, Field, Loading, Problem, Shown, When } from '../ui/parts';
+import { Action, Button, Empty, Field, Loading, Problem, Refusable, Shown, When } from '../ui/parts';
 import { Screen } from '../ui/screen';
 import { say } from '../ui/toast';
 import { isPicture } from '../workbench/files';
@@ -32,14 +32,14 @@ export default function ArtifactsScreen({ id, name }: { id: Key; name: string })
       actions={
         <>
           <Button onClick={() => navigate(to.session(id))}>Conversation</Button>
-          <Button tone="primary" icon="up" onClick={() => setAdding(true)}>Upload</Button>
+          <Refusable tone="primary" icon="up" onClick={() => setAdding(true)}>Upload</Refusable>
         </>
       }
     >
       {names.isPending && <Loading what="the artifacts" />}
       {names.error && <Problem error={names.error} what="The artifacts could not be listed" retry={() => void names.refetch()} />}
       {names.data?.length === 0 && (
-        <Empty title="Nothing is saved yet" action={<Button icon="up" onClick={() => setAdding(true)}>Upload a file</Button>}>
+        <Empty title="Nothing is saved yet" action={<Refusable icon="up" onClick={() => setAdding(true)}>Upload a file</Refusable>}>
           Tools save files here, and agents and people find them again by their names.
         </Empty>
       )}
@@ -116,7 +116,7 @@ function File({ id, name }: { id: Key; name: string }) {
           <a href={call.path} download={name.split('/').at(-1)} className="inline-flex h-7 items-center gap-1.5 rounded-md border border-rule bg-sheet px-2.5 text-sm font-medium hover:border-ink max-md:h-9"><Icon name="down" />Download</a>
           <Shown call={call} label="Download" />
         </span>
-        <Button tone="danger" icon="trash" onClick={() => setDeleting(true)}>Delete</Button>
+        <Refusable tone="danger" icon="trash" onClick={() => setDeleting(true)}>Delete</Refusable>
       </header>
       <Preview key={chosen.version} id={id} name={name} version={chosen} />
       {Object.keys(chosen.customMetadata).length > 0 && (

@@ -4,7 +4,7 @@ import { calls } from '../api/calls';
 import { ask } from '../api/client';
 import type { Overview } from '../api/types';
 import { Dialog } from '../ui/dialog';
-import { Action, Button } from '../ui/parts';
+import { Action, Button, Refusable } from '../ui/parts';
 import { say } from '../ui/toast';
 import { useSessionActions } from './sessionactions';
 
@@ -35,7 +35,7 @@ export function DeleteChosen({ app, user, chosen, clear, all }: Props) {
       <span className="text-soft">{count} marked</span>
       <Button tone="quiet" onClick={all}>Mark all</Button>
       <Button tone="quiet" onClick={clear}>Clear</Button>
-      <Button tone="danger" icon="trash" onClick={() => setAsking(true)}>Delete</Button>
+      <Refusable tone="danger" icon="trash" onClick={() => setAsking(true)}>Delete</Refusable>
       <Dialog open={asking} onClose={() => setAsking(false)} title={`Delete ${count}?`} note="They are deleted with their history and their files, and their runs end. This cannot be undone. Branches that were made of them stay.">
         <div className="flex justify-end gap-2">
           <Button onClick={() => setAsking(false)}>Keep them</Button>

@@ -7,7 +7,7 @@ import { clock, complete, requestOf, textOf, times, type Draft, type Firing, typ
 import { Link, to } from '../router';
 import { ScopePicker } from '../scopepicker';
 import { Dialog } from '../ui/dialog';
-import { Action, Button, Empty, Field, Loading, Problem, When } from '../ui/parts';
+import { Action, Button, Empty, Field, Loading, Problem, Refusable, When } from '../ui/parts';
 import { Screen } from '../ui/screen';
 import { say } from '../ui/toast';
 
@@ -42,11 +42,11 @@ export default function SchedulesScreen({ app, user }: { app: string; user: stri
       title="Schedules"
       note={<>Messages that are sent to <b className="font-semibold text-ink">{app}</b> as <b className="font-semibold text-ink">{user}</b>, at certain times.</>}
       call={calls.schedules(app, user)}
-      actions={<Button tone="primary" icon="plus" onClick={() => setDraft(empty())}>New schedule</Button>}
+      actions={<Refusable asks="schedules" tone="primary" icon="plus" onClick={() => setDraft(empty())}>New schedule</Refusable>}
     >
       {list.isPending && <Loading what="the schedules" />}
       {list.error && <Problem error={list.error} what="The schedules could not be listed" retry={() => void list.refetch()} />}
-      {list.data?.length === 0 && <Empty title="There are no schedules" action={<Button tone="primary" onClick={() => setDraft(empty())}>New schedule</Button>}>A schedule starts a run every morning, every hour, or once.</Empty>}
+      {list.data?.length === 0 && <Empty title="There are no schedules" action={<Refusable asks="schedules" tone="primary" onClick={() => setDraft(empty())}>New schedule</Refusable>}>A schedule starts a run every morning, every hour, or once.</Empty>}
       <ul className="space-y-2">
         {list.data?.map((one) => (
           <li key={one.id} data-schedule={one.id} className="rounded-lg border border-line bg-sheet px-4 py-2.5">

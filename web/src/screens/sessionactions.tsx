@@ -14,7 +14,7 @@ import { say } from '../ui/toast';
 
 /** The menu of a session. */
 export const sessionItems = (id: Key, actions: ReturnType<typeof useSessionActions>, open: (what: 'edit' | 'delete') => void): Item[] => [
-  { label: 'Title and labels', icon: 'edit', act: () => open('edit') },
+  { label: 'Title and labels', icon: 'edit', changes: true, act: () => open('edit') },
   { label: 'Artifacts', icon: 'file', act: () => navigate(to.artifact(id)) },
   { label: 'Fork', icon: 'fork', act: actions.fork, call: calls.fork(id) },
   { label: 'Export', icon: 'down', act: actions.export, call: calls.export(id) },

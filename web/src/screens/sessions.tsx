@@ -174,7 +174,7 @@ function ImportButton({ app, user }: { app: string; user: string }) {
       say((error as Error).message, 'bad');
     }
   };
-  useCommands([{ label: 'Import a session', act: () => input.current?.click() }]);
+  useCommands([{ label: 'Import a session', changes: true, act: () => input.current?.click() }]);
   return (
     <>
       <input ref={input} type="file" accept=".jsonl,.json" className="hidden" tabIndex={-1} aria-hidden="true" onChange={(e) => e.target.files?.[0] && void take(e.target.files[0])} />

@@ -1,6 +1,7 @@
 import * as Radix from '@radix-ui/react-dropdown-menu';
 import { useState, type ReactNode } from 'react';
 
+import { useRefusal } from '../caller';
 import { requestsNow, type Asks } from '../commands';
 import { Icon, type IconName } from './icons';
 import { Button, copyCurl } from './parts';
@@ -10,16 +11,20 @@ export interface Item {
   icon?: IconName;
   act: () => void;
   danger?: boolean;
+  /** It leads to a change that the server may refuse. Those with a call need not say so. */
+  changes?: boolean;
   /** What it asks the server for; it can be copied, in a menu of its own. */
   call?: Asks;
 }
 
 const box = 'z-40 max-h-(--radix-dropdown-menu-content-available-height) min-w-[190px] max-w-[320px] overflow-y-auto rounded-md border border-rule bg-sheet p-1 shadow-xl';
-const line = 'flex cursor-pointer items-center gap-2 rounded-sm px-2 py-1 text-sm outline-none data-highlighted:bg-tint max-md:py-2';
+const line = 'flex cursor-pointer items-center gap-2 rounded-sm px-2 py-1 text-sm outline-none data-disabled:cursor-default data-disabled:opacity-45 data-highlighted:bg-tint max-md:py-2';
 
-function Entry({ label, icon, act, danger }: Item) {
+function Entry({ label, icon, act, danger, call, changes }: Item) {
+  const refusal = useRefusal();
+  const why = changes ? refusal('run') : call && refusal(call);
   return (
-    <Radix.Item onSelect={act} className={`${line} ${danger ? 'text-bad' : ''}`}>
+    <Radix.Item onSelect={act} disabled={why !== undefined} title={why} className={`${line} ${danger ? 'text-bad' : ''}`}>
       {icon ? <Icon name={icon} /> : <span className="w-4" />}
       <span className="min-w-0 truncate">{label}</span>
     </Radix.Item>

@@ -2,7 +2,7 @@ import { useRef, useState, type ButtonHTMLAttributes, type ReactNode } from 'rea
 
 import { curl, type Calls } from '../api/calls';
 import { ConnectionError, ParleyError } from '../api/client';
-import { isSignedIn } from '../caller';
+import { isSignedIn, useRefusal, type Needed } from '../caller';
 import { useRequest, type Asks } from '../commands';
 import { Icon, type IconName } from './icons';
 import { say } from './toast';
@@ -61,9 +61,15 @@ export function Action({ call, ...button }: ButtonProps & { call: Asks }) {
   useRequest(name, call, place);
   return (
     <span ref={place} className="inline-flex" data-action={name}>
-      <Button {...button} />
+      <Refusable asks={call} {...button} />
     </span>
   );
+}
+
+/** A button that leads to a change, such as one that opens a form. Callers whose role does not allow it cannot press it. */
+export function Refusable({ asks = 'run', ...button }: ButtonProps & { asks?: Asks | Needed }) {
+  const why = useRefusal()(asks);
+  return <Button {...button} {...(why ? { disabled: true, title: why, 'aria-description': why } : {})} />;
 }
 
 /** A request that has no button, such as the one that a screen was read with. */

@@ -1,6 +1,7 @@
 import { useEffect, useRef, useState, type ClipboardEvent, type DragEvent } from 'react';
 
 import type { Part } from '../api/types';
+import { useRefusal } from '../caller';
 import { useOn } from '../screens/newsession';
 import { focusComposer } from '../shortcuts';
 import { Icon } from '../ui/icons';
@@ -11,7 +12,25 @@ import type { SessionModel, Snapshot } from './session';
 
 const maxFile = 20 << 20; // the server takes 32 MiB, and base64 makes a third more of it
 
-export function Composer({ model, snapshot, empty }: { model: SessionModel; snapshot: Snapshot; empty: boolean }) {
+interface Props {
+  model: SessionModel;
+  snapshot: Snapshot;
+  empty: boolean;
+}
+
+/** Where messages are written, by callers who may. */
+export function Composer(props: Props) {
+  const refused = useRefusal()('run');
+  if (!refused) return <Writing {...props} />;
+  return (
+    <div className="shrink-0 border-t bg-paper pt-2">
+      <Notices {...props} />
+      <p data-refused className="flex items-center gap-2 px-4 pb-3 text-soft md:px-6"><Icon name="alert" />{refused}</p>
+    </div>
+  );
+}
+
+function Writing({ model, snapshot, empty }: Props) {
   const [text, setText] = useState('');
   const [files, setFiles] = useState<File[]>([]);
   const [over, setOver] = useState(false);

@@ -3,6 +3,7 @@ import { useEffect, useRef, useState, type ReactNode } from 'react';
 
 import type { Call } from '../api/calls';
 import type { Json, JsonObject, Part } from '../api/types';
+import { useRefusal } from '../caller';
 import { answerTo, choicesOf, confirmation, credentialRequest, inputRequest, keyAnswer, loginAddress, loginAnswer, type Pending } from '../log/pending';
 import { fieldOf, fieldsOf, isObjectSchema } from '../log/schema';
 import { openLogin, redirectAddress } from '../login';
@@ -21,10 +22,12 @@ interface Props {
 export function RequestCard(props: Props) {
   const forms = { credential: LoginForm, confirmation: ConfirmationForm, input: InputForm, choice: ChoiceForm, answer: AnswerForm };
   const Form = forms[props.pending.kind];
+  const refused = useRefusal()('run');
   return (
-    <div className="rounded-md border border-wait/50 bg-waittint/60 px-3.5 py-3" data-pending={props.pending.kind}>
+    <fieldset disabled={refused !== undefined} className="rounded-md border border-wait/50 bg-waittint/60 px-3.5 py-3" data-pending={props.pending.kind}>
       <Form {...props} />
-    </div>
+      {refused && <p className="mt-2 text-soft">{refused}</p>}
+    </fieldset>
   );
 }
 

@@ -14,7 +14,7 @@ import { CodeBlock } from '../ui/code';
 import { Icon } from '../ui/icons';
 import { argsText, brief } from '../ui/json';
 import { Markdown } from '../ui/markdown';
-import { Action, Author, Button, Status } from '../ui/parts';
+import { Action, Author, Button, Refusable, Status } from '../ui/parts';
 import { SavedFile } from './files';
 import { Picture } from './picture';
 import { RequestCard } from './requests';
@@ -134,7 +134,7 @@ function EventRow(props: LogProps & { row: Row & { kind: 'event' } }) {
           <>
             {isMessage && !isLocal(event) && (
               <>
-                {textOf(event) && <Button tone="quiet" icon="edit" bare title="Edit and send again (e)" disabled={busy} onClick={() => setEditing(event.id)}>Edit and send again</Button>}
+                {textOf(event) && <Refusable tone="quiet" icon="edit" bare title="Edit and send again (e)" disabled={busy} onClick={() => setEditing(event.id)}>Edit and send again</Refusable>}
                 <Action tone="quiet" icon="retry" bare title="Send it again, in a new branch" call={() => model.againCalls(event.invocationId, partsOf(event))} disabled={busy} onClick={() => again(event, partsOf(event))}>Retry</Action>
               </>
             )}

@@ -2,6 +2,7 @@ import { useState } from 'react';
 
 import { calls } from '../api/calls';
 import type { Json, JsonObject, Key } from '../api/types';
+import { useRefusal } from '../caller';
 import { metadataKey } from '../log/labels';
 import { Action, Button, Field } from '../ui/parts';
 
@@ -16,10 +17,12 @@ const scopes: [string, string][] = [['', 'this session'], ['user:', 'all session
 /** The state as it is, and ways to change it. */
 export function StatePanel({ id, state, patch }: Props) {
   const [open, setOpen] = useState<string>();
+  const refused = useRefusal()('run');
   const scopeOf = (key: string) => (key.startsWith('user:') ? 'user:' : key.startsWith('app:') ? 'app:' : '');
   return (
     <div className="min-h-0 flex-1 overflow-y-auto px-4 py-3" tabIndex={0} role="region" aria-label="State">
-      <p className="mb-3 text-soft">What the session remembers. A change is recorded as an event.</p>
+      <p className="mb-3 text-soft">What the session remembers. {refused ?? 'A change is recorded as an event.'}</p>
+      <fieldset disabled={refused !== undefined} className="contents">
       {scopes.map(([prefix, title]) => {
         const keys = Object.keys(state).filter((k) => scopeOf(k) === prefix && k !== metadataKey).sort();
         if (keys.length === 0) return null;
@@ -49,6 +52,7 @@ export function StatePanel({ id, state, patch }: Props) {
       })}
       {Object.keys(state).every((k) => k === metadataKey) && <p className="mb-3 text-soft">There is nothing in it yet.</p>}
       {open === '' ? <Editor id={id} patch={patch} close={() => setOpen(undefined)} /> : <Button icon="plus" onClick={() => setOpen('')}>Add a key</Button>}
+      </fieldset>
     </div>
   );
 }

@@ -3,6 +3,7 @@ import { useCallback, useEffect, useMemo, useRef, useState, useSyncExternalStore
 import { calls } from '../api/calls';
 import { ParleyError } from '../api/client';
 import { partsOf, type Event, type JsonObject, type Key, type Part, type Run, type Session } from '../api/types';
+import { useRefusal } from '../caller';
 import { useCommands, type Command } from '../commands';
 import { branchesOf } from '../log/branches';
 import { count, sumCosts } from '../log/cost';
@@ -114,17 +115,18 @@ function Ready({ model, snapshot }: { model: SessionModel; snapshot: Snapshot })
   const message = events.findLast((e) => e.author === 'user' && textOf(e) !== '' && !isLocal(e));
   const at = events[selected];
   useCommands([
-    { label: 'Write a message', keys: 'c', act: () => window.dispatchEvent(new Event(focusComposer)) },
+    { label: 'Write a message', keys: 'c', changes: true, act: () => window.dispatchEvent(new Event(focusComposer)) },
     ...(events.length > 0 ? [{ label: 'Find in the conversation', keys: '/', act: find }] : []),
-    ...(active ? [{ label: 'Stop the run', keys: 's', act: () => void model.stop() }] : []),
+    ...(active ? [{ label: 'Stop the run', keys: 's', changes: true, act: () => void model.stop() }] : []),
     ...(message && !active ? [
-      { label: 'Retry the last message, in a new branch', act: () => void again(message, partsOf(message)) },
-      { label: 'Edit the last message and send it again', act: () => (select(message, 'chat'), setEditing(message.id)) },
+      { label: 'Retry the last message, in a new branch', changes: true, act: () => void again(message, partsOf(message)) },
+      { label: 'Edit the last message and send it again', changes: true, act: () => (select(message, 'chat'), setEditing(message.id)) },
     ] : []),
-    ...(at ? [{ label: `Fork from event ${selected + 1}`, keys: 'f', act: () => void fork(at) }] : []),
+    ...(at ? [{ label: `Fork from event ${selected + 1}`, keys: 'f', changes: true, act: () => void fork(at) }] : []),
     ...(['event', 'state'] as const).map((one): Command => ({ label: `Show the ${one}`, act: () => setPane(one) })),
   ]);
 
+  const refused = useRefusal()('run');
   useEffect(() => {
     const onKey = (e: KeyboardEvent) => {
       // The browser would find only what is in view; asked again, it may.
@@ -139,12 +141,15 @@ function Ready({ model, snapshot }: { model: SessionModel; snapshot: Snapshot })
         case 'k': return move(at < 0 ? events.length - 1 : at - 1);
         case 'End': return move(events.length - 1);
         case '/': return void (events.length > 0 && (e.preventDefault(), find()));
+      }
+      if (e.key === 'Escape') return select(undefined);
+      if (refused) return;
+      switch (e.key) {
         case 's': return void model.stop();
         case 'f': return void (current && fork(current));
         case 'e':
           if (current?.author === 'user' && textOf(current)) e.preventDefault(), setEditing(current.id);
           return;
-        case 'Escape': return select(undefined);
       }
     };
     window.addEventListener('keydown', onKey);
@@ -254,7 +259,8 @@ function Header({ model, snapshot, waiting }: { model: SessionModel; snapshot: S
     { label: 'Refresh', icon: 'retry', act: () => void model.load('end'), call: calls.session(key) },
     { label: 'Copy the session id', icon: 'copy', act: () => void copy(key.session) },
   ];
-  useCommands(items.map(({ label, act }) => ({ label: sentence[label] ?? label, act })));
+  const refusal = useRefusal();
+  useCommands(items.map(({ label, act, call, changes }) => ({ label: sentence[label] ?? label, act, changes: changes || (call !== undefined && refusal(call) !== undefined) })));
   const last = snapshot.runs[0];
   useCostNotice(key.app, key.user, snapshot.runs.filter((run) => run.endTime !== undefined).length);
   const status = snapshot.active?.status ?? (waiting > 0 ? 'waiting' : last?.status);
