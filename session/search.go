@@ -47,7 +47,8 @@ type Searcher interface {
 	Search(ctx context.Context, app, user, query string, page Page) (found []*Found, next string, err error)
 
 	// Index makes a limited number of events findable that are not yet, and reports
-	// whether there are no more. The server calls it every second.
+	// whether there are no more of those that were stored before the call. The server
+	// calls it every second, or less often if there are many.
 	Index(ctx context.Context) (done bool, err error)
 }
 

@@ -15,6 +15,7 @@ const (
 	sweepEvery = time.Minute            // for old sessions and expired waits
 	filesEvery = time.Hour              // for incomplete files
 	indexEvery = time.Second            // for what was said
+	indexBusy  = 5 * time.Second        // for much of it
 	claimBatch = 32                     // runs that are claimed together
 )
 
@@ -41,6 +42,7 @@ type upkeep struct {
 	wg       sync.WaitGroup
 	sweeping sync.Once
 
+	nextIndex time.Time     // the earliest time of the next call of index
 	lastWait  *session.Run  // the last one that endWaits has processed
 	leftFiles []session.Key // deleted sessions that still have files
 }
@@ -231,12 +233,19 @@ func (u *upkeep) checkStop(t *turn) {
 	}
 }
 
-// index makes findable what was said since the last time.
+// index makes findable what was said since the last time. If that was much, it leaves more
+// time until the next: the later turns of a session are indexed together.
 func (u *upkeep) index(ctx context.Context) {
-	for ctx.Err() == nil {
+	if time.Now().Before(u.nextIndex) {
+		return
+	}
+	for calls := 1; ctx.Err() == nil; calls++ {
 		done, err := u.engine.cfg.Store.Searcher.Index(ctx)
 		if err != nil && u.ctx.Err() == nil {
 			u.engine.cfg.Log.Warn("could not index what was said", "err", err)
+		}
+		if calls > 1 {
+			u.nextIndex = time.Now().Add(indexBusy)
 		}
 		if done || err != nil {
 			return

@@ -15,7 +15,7 @@ import (
 // Limits of Index.
 const (
 	// Sessions is how many sessions are indexed together.
-	Sessions = 32
+	Sessions = 128
 	// Walk is how many sessions are looked at together.
 	Walk = 1000
 	// Again is how often all sessions are looked at: processes may have ended before they

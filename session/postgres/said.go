@@ -39,19 +39,25 @@ const (
 	sqlSayLags = `SELECT s.ordinal, s.owner, s.seq, s.rewound, u.seq FROM parley_sessions s
 		JOIN parley_said_until u ON u.session = s.ordinal WHERE s.ordinal = ANY ($1::bigint[]) AND s.seq > u.seq ORDER BY s.ordinal`
 
-	// As many as fit: $2 after, $3 until, $4 how many, $5 bytes.
-	sqlSayEntries = `SELECT e.seq, e.json, e.sum FROM (
-			SELECT v.*, sum(octet_length(v.json)) OVER (ORDER BY v.seq) - octet_length(v.json) AS before FROM (
-				SELECT seq, json, sum FROM parley_events WHERE session = $1::bigint AND seq > $2::bigint AND seq <= $3::bigint ORDER BY seq LIMIT $4::bigint) AS v) AS e
-		WHERE e.before < $5::bigint ORDER BY e.seq`
+	// The next entries of sessions, as many as fit: $1 sessions, $2 after, $3 until, $4 how
+	// many, $5 bytes.
+	sqlSayEntries = `SELECT e.place, e.seq, e.json, e.sum FROM (
+			SELECT l.place, v.seq, v.json, v.sum, sum(octet_length(v.json)) OVER (ORDER BY l.place, v.seq) - octet_length(v.json) AS before
+			FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) WITH ORDINALITY AS l (session, after, until, place)
+			CROSS JOIN LATERAL (SELECT seq, json, sum FROM parley_events
+				WHERE session = l.session AND seq > l.after AND seq <= l.until ORDER BY seq LIMIT $4::bigint) AS v
+			ORDER BY l.place, v.seq LIMIT $4::bigint) AS e
+		WHERE e.before < $5::bigint ORDER BY e.place, e.seq`
 
-	sqlSayGone = `DELETE FROM parley_said WHERE session = $1::bigint AND seq = ANY ($2::bigint[])`
+	sqlSayGone = `DELETE FROM parley_said t USING unnest($1::bigint[], $2::bigint[]) AS u (session, seq)
+		WHERE t.session = u.session AND t.seq = u.seq`
 
 	sqlSay = `INSERT INTO parley_said (session, seq, owner, time, event, author, text, words)
-		SELECT $1::bigint, u.seq, $2::bytea, u.time, u.event, u.author, u.text, array_to_tsvector(string_to_array(u.words, ' '))
-		FROM unnest($3::bigint[], $4::bigint[], $5::bytea[], $6::bytea[], $7::bytea[], $8::text[]) AS u (seq, time, event, author, text, words)`
+		SELECT u.session, u.seq, u.owner, u.time, u.event, u.author, u.text, array_to_tsvector(string_to_array(u.words, ' '))
+		FROM unnest($1::bigint[], $2::bigint[], $3::bytea[], $4::bigint[], $5::bytea[], $6::bytea[], $7::bytea[], $8::text[])
+			AS u (session, seq, owner, time, event, author, text, words)`
 
-	sqlSaid = `UPDATE parley_said_until SET seq = $2::bigint WHERE session = $1::bigint`
+	sqlSaid = `UPDATE parley_said_until t SET seq = u.seq FROM unnest($1::bigint[], $2::bigint[]) AS u (session, seq) WHERE t.session = u.session`
 
 	// The index is made again.
 	sqlUnsay = `WITH s AS (SELECT ordinal FROM parley_sessions WHERE digest = $1),
@@ -67,6 +73,9 @@ const (
 		LEFT JOIN (parley_sessions s JOIN parley_said_until u ON u.session = s.ordinal AND s.rewound <= u.seq) ON s.ordinal = t.session AND NOT s.hidden
 		ORDER BY t.time DESC, t.session DESC, t.seq DESC`
 )
+
+// sayEvents is how many events of all sessions are read together.
+const sayEvents = 500
 
 // saying is what Index has to do. The store notes the sessions that it has changed.
 type saying struct {
@@ -103,7 +112,8 @@ func (s *backend) Index(ctx context.Context) (done bool, err error) {
 		i.behind.Add(ordinals...)
 		return false, err
 	}
-	return i.grown.Empty() && i.behind.Empty() && !i.end.IsZero(), nil
+	// Those that have grown since are left to the next call.
+	return len(keys) < textindex.Sessions && i.behind.Empty() && !i.end.IsZero(), nil
 }
 
 // walkUnsaid looks for sessions that lag, of the next ones.
@@ -203,67 +213,95 @@ func indexAll(ctx context.Context, tx pgx.Tx, ordinals []int64) (later []int64, 
 	if rows, err = tx.Query(ctx, sqlSayLags, ordinals); err != nil {
 		return nil, err
 	}
-	lags, err := pgx.CollectRows(rows, pgx.RowToStructByPos[lag])
+	lags, err := pgx.CollectRows(rows, pgx.RowToAddrOfStructByPos[lag])
 	if err != nil {
 		return nil, err
 	}
-	added := 0
-	for i, l := range lags {
-		if added >= textindex.Events {
-			for _, rest := range lags[i:] {
-				later = append(later, rest.Ordinal)
-			}
-			break
+	b = &pgx.Batch{}
+	var next []*lag
+	for _, l := range lags {
+		if l.Rewound <= l.Until {
+			next = append(next, l)
+			continue
 		}
-		step, err := indexOne(ctx, tx, &l)
+		// What cannot be seen any more is only known from the whole log.
+		whole, err := readLags(ctx, tx, []*lag{l}, math.MaxInt64, math.MaxInt64)
 		if err != nil {
 			return nil, err
 		}
+		later = append(later, queueSteps(b, []*lag{l}, whole)...)
+	}
+	entries, err := readLags(ctx, tx, next, sayEvents, textindex.Bytes)
+	if err != nil {
+		return nil, err
+	}
+	later = append(later, queueSteps(b, next, entries)...)
+	return later, tx.SendBatch(ctx, b).Close()
+}
+
+// readLags returns entries of each session that are not indexed, or all of those that were
+// rewound since.
+func readLags(ctx context.Context, tx pgx.Tx, lags []*lag, most, bytes int64) ([][]*session.Entry, error) {
+	all := make([][]*session.Entry, len(lags))
+	var ordinals, after, until []int64
+	for _, l := range lags {
+		from := l.Until
+		if l.Rewound > l.Until {
+			from = 0
+		}
+		ordinals, after, until = append(ordinals, l.Ordinal), append(after, from), append(until, l.Seq)
+	}
+	if len(lags) == 0 {
+		return all, nil
+	}
+	rows, err := tx.Query(ctx, sqlSayEntries, ordinals, after, until, most, bytes)
+	if err != nil {
+		return nil, err
+	}
+	var place, seq int64
+	var text, sum []byte
+	_, err = pgx.ForEachRow(rows, []any{&place, &seq, &text, &sum}, func() error {
+		all[place-1] = append(all[place-1], session.Load(seq, slices.Clone(text), slices.Clone(sum)))
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("reading logs: %w", err)
+	}
+	return all, nil
+}
+
+// queueSteps queues the changes of the index, and returns the sessions of which there is
+// more.
+func queueSteps(b *pgx.Batch, lags []*lag, entries [][]*session.Entry) (later []int64) {
+	var goneOf, gone, addedTo, seqs, times, ordinals, until []int64
+	var owners, events, authors, texts [][]byte
+	var words []string
+	for i, l := range lags {
+		step := textindex.Next(textindex.Prefix([32]byte(l.Owner)), entries[i], l.Until, l.Rewound)
 		if step.Until < l.Seq {
 			later = append(later, l.Ordinal)
 		}
-		added += len(step.Add) + len(step.Gone)
-	}
-	return later, nil
-}
-
-// indexOne changes the index of a session.
-func indexOne(ctx context.Context, tx pgx.Tx, l *lag) (textindex.Step, error) {
-	after, most, bytes := l.Until, int64(textindex.Events), int64(textindex.Bytes)
-	if l.Rewound > l.Until {
-		after, most, bytes = 0, math.MaxInt64, math.MaxInt64
-	}
-	rows, err := tx.Query(ctx, sqlSayEntries, l.Ordinal, after, l.Seq, most, bytes)
-	if err != nil {
-		return textindex.Step{}, err
-	}
-	entries, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (*session.Entry, error) {
-		var seq int64
-		var text, sum []byte
-		err := row.Scan(&seq, &text, &sum)
-		return session.Load(seq, text, sum), err
-	})
-	if err != nil {
-		return textindex.Step{}, fmt.Errorf("reading a log: %w", err)
-	}
-	step := textindex.Next(textindex.Prefix([32]byte(l.Owner)), entries, l.Until, l.Rewound)
-	b := &pgx.Batch{}
-	if len(step.Gone) > 0 {
-		b.Queue(sqlSayGone, l.Ordinal, step.Gone)
-	}
-	if len(step.Add) > 0 {
-		var seqs, times []int64
-		var events, authors, texts [][]byte
-		var words []string
+		ordinals, until = append(ordinals, l.Ordinal), append(until, step.Until)
+		for _, seq := range step.Gone {
+			goneOf, gone = append(goneOf, l.Ordinal), append(gone, seq)
+		}
 		for _, row := range step.Add {
+			addedTo, owners = append(addedTo, l.Ordinal), append(owners, l.Owner)
 			seqs, times = append(seqs, row.Seq), append(times, row.Time.UnixMicro())
 			events, authors, texts = append(events, []byte(row.Event)), append(authors, []byte(row.Author)), append(texts, []byte(row.Text.Text))
 			words = append(words, row.Terms)
 		}
-		b.Queue(sqlSay, l.Ordinal, l.Owner, seqs, times, events, authors, texts, words)
 	}
-	b.Queue(sqlSaid, l.Ordinal, step.Until)
-	return step, tx.SendBatch(ctx, b).Close()
+	if len(gone) > 0 {
+		b.Queue(sqlSayGone, goneOf, gone)
+	}
+	if len(seqs) > 0 {
+		b.Queue(sqlSay, addedTo, seqs, owners, times, events, authors, texts, words)
+	}
+	if len(ordinals) > 0 {
+		b.Queue(sqlSaid, ordinals, until)
+	}
+	return later
 }
 
 // saidAt is the place of a text among those of a user.

@@ -44,17 +44,21 @@ func (s *backend) Index(ctx context.Context) (done bool, err error) {
 	if lost || time.Since(i.end) > textindex.Again {
 		i.end = time.Time{}
 	}
-	if len(ordinals) == 0 && i.end.IsZero() {
+	more := len(ordinals) == textindex.Sessions
+	switch {
+	case len(ordinals) > 0:
+		var later bool
+		later, err = s.index(ctx, ordinals)
+		more = more || later // those that have grown since are left to the next call
+	case i.end.IsZero():
 		err = s.walkUnsaid(ctx)
-	}
-	if err == nil && len(ordinals) > 0 {
-		err = s.index(ctx, ordinals)
+		more = !i.grown.Empty()
 	}
 	if err != nil {
 		i.grown.Add(ordinals...)
 		return false, fmt.Errorf("index what was said: %w", err)
 	}
-	return i.grown.Empty() && !i.end.IsZero(), nil
+	return !more && !i.end.IsZero(), nil
 }
 
 // walkUnsaid looks for sessions that lag, of the next ones.
@@ -85,11 +89,11 @@ func (s *backend) walkUnsaid(ctx context.Context) error {
 	return nil
 }
 
-// index indexes some of what is new of sessions.
-func (s *backend) index(ctx context.Context, ordinals []int64) error {
+// index indexes some of what is new of sessions, and reports whether there is more.
+func (s *backend) index(ctx context.Context, ordinals []int64) (more bool, err error) {
 	var lags []*lag
 	var later []int64
-	err := s.read(ctx, func(c *conn) error {
+	err = s.read(ctx, func(c *conn) error {
 		lags, later = nil, nil
 		added := 0
 		for n, ordinal := range ordinals {
@@ -132,7 +136,7 @@ func (s *backend) index(ctx context.Context, ordinals []int64) error {
 	if err == nil {
 		s.saying.grown.Add(later...)
 	}
-	return err
+	return len(later) > 0, err
 }
 
 // errEnough ends a read.
