@@ -7,11 +7,12 @@ import (
 	"github.com/parley-run/parley/artifact"
 	"github.com/parley-run/parley/internal/broker"
 	"github.com/parley-run/parley/internal/run"
+	"github.com/parley-run/parley/internal/schedule"
 	"github.com/parley-run/parley/internal/wire"
 	"github.com/parley-run/parley/session"
 )
 
-// Errors that a caller can act on. The methods of Server, Run and Sessions
+// Errors that a caller can act on. The methods of Server, Run, Sessions and Schedules
 // return errors that wrap one of them; test for them with errors.Is.
 var (
 	// ErrInvalid means that the request can never be accepted as it is: an
@@ -22,9 +23,9 @@ var (
 	ErrUnknownApp = run.ErrUnknownApp
 	// ErrBrokenApp means that the application exists but could not be loaded.
 	ErrBrokenApp = errors.New("the application could not be loaded")
-	// ErrNotFound means that the session, the run or the event does not exist.
+	// ErrNotFound means that the session, the run, the event or the schedule does not exist.
 	ErrNotFound = errors.New("not found")
-	// ErrExists means that there is a session, or a run, with this id already.
+	// ErrExists means that there is a session, a run or a schedule with this id already.
 	ErrExists = errors.New("already exists")
 	// ErrBusy means that the session has a run already, and that the request
 	// must not wait for it; see Request.OnBusy.
@@ -87,7 +88,11 @@ func kindOf(err error) error {
 		{session.ErrNotFound, ErrNotFound},
 		{session.ErrRunNotFound, ErrNotFound},
 		{run.ErrUnknownEvent, ErrNotFound},
+		{schedule.ErrNotFound, ErrNotFound},
 		{session.ErrExists, ErrExists},
+		{schedule.ErrExists, ErrExists},
+		{schedule.ErrTooMany, ErrLimited},
+		{schedule.ErrTooLarge, ErrLimited},
 		{session.ErrRunExists, ErrExists},
 		{session.ErrQueueFull, ErrLimited},
 		{session.ErrBadToken, ErrInvalid},
@@ -106,6 +111,7 @@ func kindOf(err error) error {
 		{is[*wire.Error], ErrInvalid},
 		{is[*session.IdentifierError], ErrInvalid},
 		{is[*run.ImportError], ErrInvalid},
+		{is[*schedule.SpecError], ErrInvalid},
 		{is[*artifact.NameError], ErrInvalid},
 		{is[*run.AppError], ErrBrokenApp},
 		{is[*session.BusyError], ErrBusy},

@@ -146,3 +146,42 @@ func ExampleServer_Sessions() {
 	// user: Hi
 	// greeter: Hello.
 }
+
+func ExampleServer_Schedules() {
+	ctx := context.Background()
+	srv := greeter(ctx, scripted.Say("Good morning."))
+	defer srv.Close(ctx)
+
+	made, err := srv.Schedules().Create(ctx, parley.Schedule{
+		App: "app", User: "ann", ID: "morning",
+		Cron: "0 9 * * MON-FRI", TimeZone: "Europe/Berlin", Missed: parley.MissedOnce,
+		Message: event.Text(event.RoleUser, "What is new?"),
+	})
+	if err != nil {
+		log.Print(err)
+		return
+	}
+	fmt.Println(made.ID, made.Next.After(time.Now()))
+
+	// It need not be due to be tried.
+	fired, err := srv.Schedules().Run(ctx, "app", "ann", "morning")
+	if err != nil {
+		log.Print(err)
+		return
+	}
+	run, err := srv.FindRun(ctx, session.Key{App: "app", User: "ann", ID: fired.Session}, fired.Run)
+	if err != nil {
+		log.Print(err)
+		return
+	}
+	for ev, err := range run.Events(ctx) {
+		if err != nil {
+			log.Print(err)
+			return
+		}
+		fmt.Println(ev.Content.Text())
+	}
+	// Output:
+	// morning true
+	// Good morning.
+}

@@ -26,7 +26,7 @@ func (s *Server) openSchedules() {
 	if runs < 0 || s.cfg.Sessions.Passive {
 		return
 	}
-	s.scheduler = schedule.Run(schedule.Options{Store: s.store.Schedules, Starter: starter, Runs: runs, Log: s.cfg.Log})
+	s.scheduler = schedule.Run(schedule.Options{Store: s.store.Schedules, Starter: starter, Runs: runs, Log: s.cfg.Log, Observer: s.telemetry})
 }
 
 // scheduled starts runs for schedules.
@@ -35,11 +35,14 @@ type scheduled struct{ *Server }
 // Start implements schedule.Starter.
 func (s scheduled) Start(ctx context.Context, start schedule.Start) (string, func(context.Context), error) {
 	id, wait, err := s.startScheduled(ctx, start)
-	if errors.Is(err, run.ErrClosing) {
-		err = &session.UnavailableError{Cause: err}
-	}
 	if err != nil {
-		return "", nil, &scheduledError{server.Message(err, start.Key), err}
+		told := &scheduledError{server.Message(err, start.Key), err}
+		limited, ok := errors.AsType[*run.LimitError](err)
+		soon := ok && limited.After <= time.Minute // not the next day
+		if soon || errors.Is(err, run.ErrClosing) || errors.Is(err, session.ErrQueueFull) {
+			told.cause = &session.UnavailableError{Cause: err}
+		}
+		return "", nil, told
 	}
 	return id, wait, nil
 }
@@ -68,19 +71,39 @@ func (s scheduled) startScheduled(ctx context.Context, start schedule.Start) (st
 	if busy == "" {
 		busy = s.cfg.Sessions.OnBusy
 	}
-	at := start.Time.UTC().Format(time.RFC3339Nano)
-	mark, err := json.Marshal(map[string]string{"id": start.Schedule, "time": at})
+	mark, err := json.Marshal(map[string]string{"id": start.Schedule, "time": timeOf(start)})
 	if err != nil {
 		return "", nil, err
 	}
 	started, err := s.engine.Start(ctx, run.Request{
 		Key: start.Key, Message: start.Spec.Message, StateDelta: start.Spec.StateDelta, Busy: busy, SaveFiles: s.cfg.Artifacts.SaveInput,
-		// The run of a firing is the same even if the schedule is changed between two attempts.
-		IdempotencyKey: "schedule " + start.Schedule + " " + at, Fingerprint: "schedule",
+		IdempotencyKey: idempotencyKey(start), Fingerprint: scheduleFingerprint,
 		MessageMetadata: map[string]json.RawMessage{"parley:schedule": mark},
 	})
 	if err != nil {
 		return "", nil, err
 	}
 	return started.ID(), func(ctx context.Context) { _, _ = started.Wait(ctx) }, nil
+}
+
+// scheduleFingerprint is the same for all: the run of a firing is the same even if the
+// schedule is changed between two attempts.
+const scheduleFingerprint = "schedule"
+
+func timeOf(start schedule.Start) string { return start.Time.UTC().Format(time.RFC3339Nano) }
+
+func idempotencyKey(start schedule.Start) string {
+	return "schedule " + start.Schedule + " " + timeOf(start)
+}
+
+// Started implements schedule.Starter.
+func (s scheduled) Started(ctx context.Context, start schedule.Start) (string, error) {
+	found, err := s.store.Look(ctx, session.NewRun{Key: start.Key, IdempotencyKey: idempotencyKey(start), Fingerprint: scheduleFingerprint})
+	switch {
+	case errors.Is(err, session.ErrNotFound):
+		return "", nil
+	case err != nil || found == nil:
+		return "", err
+	}
+	return found.ID, nil
 }

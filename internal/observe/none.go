@@ -34,6 +34,11 @@ func (none) Work(ctx context.Context, w *run.Work) (context.Context, func(sessio
 	return context.WithValue(ctx, RunKey{}, w.Run), nil
 }
 
+// Firing implements schedule.Observer.
+func (none) Firing(ctx context.Context, _ session.Key, _ string, _, _ time.Time) (context.Context, func(string)) {
+	return ctx, func(string) {}
+}
+
 // Wants implements agentrt.Observer: there are no steps to observe.
 func (none) Wants(agentrt.StepKind) bool { return false }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/parley-run/parley/internal/link"
 	"github.com/parley-run/parley/internal/registry"
 	"github.com/parley-run/parley/internal/run"
+	"github.com/parley-run/parley/internal/schedule"
 	"github.com/parley-run/parley/internal/server"
 )
 
@@ -44,6 +45,7 @@ type Options struct {
 type Telemetry interface {
 	run.Observer
 	server.Observer
+	schedule.Observer
 	// Watch registers a function that is called for every scrape of the metrics.
 	Watch(look func() Levels)
 	// Metrics is the handler of /metrics, Profiles that of /debug/pprof/; nil if there

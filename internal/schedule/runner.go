@@ -21,6 +21,12 @@ const (
 	// the start.
 	lease   = 30 * time.Second
 	timeout = 20 * time.Second
+	// spread is the least time between two starts, so that many schedules of the same
+	// minute leave most of the machine to other runs. In the DefaultGrace a server
+	// starts 15,000.
+	spread = 40 * time.Millisecond
+	// batch is how many are claimed at once: they are started long before the lease ends.
+	batch = 64
 	// maxUserRuns bounds the runs of one user that were started here and have not
 	// ended, so that they do not delay those of others.
 	maxUserRuns = 4
@@ -40,6 +46,8 @@ const (
 // Firing is what has come of a time at which a schedule was due. It is stored as JSON.
 type Firing struct {
 	Outcome string `json:"outcome"`
+	// At is when a server has done it, by the clock of the store.
+	At time.Time `json:"at,omitzero"`
 	// Manual means that a caller has started it.
 	Manual  bool   `json:"manual,omitempty"`
 	Session string `json:"session,omitempty"`
@@ -62,6 +70,17 @@ type Starter interface {
 	// Start starts the run of a schedule, or returns the one that was started before.
 	// wait returns when the run has ended; it is nil if there is nothing to wait for.
 	Start(ctx context.Context, s Start) (run string, wait func(context.Context), err error)
+	// Started returns the run that was started before; empty if there is none.
+	Started(ctx context.Context, s Start) (run string, err error)
+}
+
+// Observer is notified of firings, for traces and metrics. It must be safe for
+// concurrent use, and must not block.
+type Observer interface {
+	// Firing is called when a schedule was claimed that was due at a time, and returns
+	// the context for what is done. fired is called with the outcome when that is
+	// stored, or with an empty one if it is left to another attempt.
+	Firing(ctx context.Context, key session.Key, schedule string, due, now time.Time) (_ context.Context, fired func(outcome string))
 }
 
 // Options of a Runner.
@@ -71,8 +90,8 @@ type Options struct {
 	// Runs bounds the runs that were started here and have not ended.
 	Runs int
 	Log  *slog.Logger
-	// Fired is called for each firing, for metrics; it may be nil.
-	Fired func(app, outcome string)
+	// Observer may be nil.
+	Observer Observer
 }
 
 // Runner starts the runs of schedules that are due. A nil Runner can be closed.
@@ -82,6 +101,7 @@ type Runner struct {
 	life context.Context //nolint:containedctx // it ends with Close
 	end  context.CancelFunc
 	work sync.WaitGroup
+	last time.Time // when the latest run was started; for the goroutine that claims
 
 	users share.Shares[user] // of runs that have not ended
 }
@@ -127,7 +147,7 @@ func (r *Runner) run() {
 // claim starts the runs of schedules that are due. It reports whether there may be more
 // that can be started now.
 func (r *Runner) claim(slots, freed chan struct{}) (more bool) {
-	free := cap(slots) - len(slots)
+	free := min(cap(slots)-len(slots), batch)
 	if free == 0 {
 		return false
 	}
@@ -141,11 +161,18 @@ func (r *Runner) claim(slots, freed chan struct{}) (more bool) {
 		return false
 	}
 	started := false
-	for _, d := range list {
+	for i, d := range list {
 		owner := user{d.App, d.User}
 		if !r.users.Take(owner, maxUserRuns) {
 			r.retry(d, poll)
 			continue
+		}
+		if !r.paced() {
+			r.users.Return(owner)
+			for _, left := range list[i:] {
+				r.retry(left, 0)
+			}
+			return false
 		}
 		started = true
 		slots <- struct{}{}
@@ -160,6 +187,19 @@ func (r *Runner) claim(slots, freed chan struct{}) (more bool) {
 		})
 	}
 	return started && len(list) == free
+}
+
+// paced waits until another run may be started. It reports whether there is time for it.
+func (r *Runner) paced() bool {
+	wait := time.NewTimer(time.Until(r.last.Add(spread)))
+	defer wait.Stop()
+	select {
+	case <-wait.C:
+		r.last = time.Now()
+		return true
+	case <-r.life.Done():
+		return false
+	}
 }
 
 // retry lets the schedule be claimed again.
@@ -180,41 +220,78 @@ func (r *Runner) fire(d *session.DueSchedule) {
 			log.Error("the start of a schedule panicked", "panic", fmt.Sprint(p))
 		}
 	}()
+	if wait := r.observed(log, d); wait != nil {
+		wait(r.life)
+	}
+}
+
+// observed is attempt, of which the Observer is notified.
+func (r *Runner) observed(log *slog.Logger, d *session.DueSchedule) func(context.Context) {
+	if r.Observer == nil {
+		_, wait := r.attempt(r.life, log, d)
+		return wait
+	}
+	ctx, fired := r.Observer.Firing(r.life, d.Key(), d.ID, d.Next, d.Now)
+	outcome := ""
+	defer func() { fired(outcome) }()
+	outcome, wait := r.attempt(ctx, log, d)
+	return wait
+}
+
+// attempt returns the outcome that it has stored, if any, and what waits for the end of
+// the run that it has started.
+func (r *Runner) attempt(ctx context.Context, log *slog.Logger, d *session.DueSchedule) (outcome string, wait func(context.Context)) {
 	var spec Spec
 	if err := json.Unmarshal(d.JSON, &spec); err != nil {
-		r.store(log, d, time.Time{}, Firing{Outcome: Failed, Error: "the schedule cannot be read; store it again"})
-		return
+		return r.store(log, d, time.Time{}, Firing{Outcome: Failed, Error: "the schedule cannot be read; store it again"}), nil
 	}
 	what := spec.decide(d.Next, d.Now)
+	start := Start{Key: session.Key{App: d.App, User: d.User, ID: SessionOf(d.ID, &spec, d.Next)}, Spec: &spec, Schedule: d.ID, Time: d.Next}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	if what.late && d.Attempt > 1 && spec.Message != nil {
+		// An attempt that was in time may have started the run, and then its process ended.
+		run, err := r.Starter.Started(ctx, start)
+		if err != nil {
+			r.again(log, d, err)
+			return "", nil
+		}
+		if run != "" {
+			return r.store(log, d, spec.After(d.Next), Firing{Outcome: Started, Session: start.Key.ID, Run: run}), nil
+		}
+	}
 	if what.missed {
 		log.Info("a schedule was due while no server could start its run", "next", what.next)
-		r.store(log, d, what.next, Firing{Outcome: Passed})
-		return
+		return r.store(log, d, what.next, Firing{Outcome: Passed}), nil
 	}
-	start := Start{Key: session.Key{App: d.App, User: d.User, ID: SessionOf(d.ID, &spec, d.Next)}, Spec: &spec, Schedule: d.ID, Time: d.Next}
-	ctx, cancel := context.WithTimeout(r.life, timeout)
+	if err := ctx.Err(); err != nil { // this process stood still: the lease may be over
+		r.again(log, d, err)
+		return "", nil
+	}
 	run, wait, err := r.Starter.Start(ctx, start)
-	cancel()
 	f := Firing{Outcome: Started, Session: start.Key.ID, Run: run}
 	switch {
 	case err == nil && spec.Message == nil:
 		f.Outcome = Changed
 	case err == nil:
-	case r.life.Err() != nil: // another process does it, or this one when it is back
-		r.retry(d, 0)
-		return
-	case passes(err):
-		log.Warn("the run of a schedule could not be started; trying again", "attempt", d.Attempt, "err", err)
-		r.retry(d, retry.Pause(d.Attempt, firstPause, lastPause))
-		return
+	case r.life.Err() != nil || passes(err):
+		r.again(log, d, err)
+		return "", nil
 	default:
 		log.Warn("the run of a schedule could not be started", "err", err)
 		f.Outcome, f.Error = Failed, retry.Reason(err)
 	}
-	r.store(log, d, what.next, f)
-	if err == nil && wait != nil {
-		wait(r.life)
+	return r.store(log, d, what.next, f), wait
+}
+
+// again lets the start be repeated after an error that passes.
+func (r *Runner) again(log *slog.Logger, d *session.DueSchedule, err error) {
+	if r.life.Err() != nil { // another process does it, or this one when it is back
+		r.retry(d, 0)
+		return
 	}
+	log.Warn("the run of a schedule could not be started; trying again", "attempt", d.Attempt, "err", err)
+	r.retry(d, retry.Pause(d.Attempt, firstPause, lastPause))
 }
 
 // passes reports whether a start may succeed later. It is tried as long as the time is
@@ -224,8 +301,10 @@ func passes(err error) bool {
 	return errors.As(err, &down) || errors.Is(err, context.DeadlineExceeded)
 }
 
-// store stores what came of a firing.
-func (r *Runner) store(log *slog.Logger, d *session.DueSchedule, next time.Time, f Firing) {
+// store stores what came of a firing, and returns its outcome, or nothing if others
+// store it.
+func (r *Runner) store(log *slog.Logger, d *session.DueSchedule, next time.Time, f Firing) (outcome string) {
+	f.At = d.Now
 	doc, err := json.Marshal(f)
 	if err != nil {
 		doc = []byte(`{}`)
@@ -238,9 +317,10 @@ func (r *Runner) store(log *slog.Logger, d *session.DueSchedule, next time.Time,
 		log.Debug("the firing of a schedule is stored by another one")
 	case err != nil: // it is done again when the lease has expired, and starts nothing new
 		log.Warn("could not store the firing of a schedule", "err", err)
-	case r.Fired != nil:
-		r.Fired(d.App, f.Outcome)
+	default:
+		return f.Outcome
 	}
+	return ""
 }
 
 // SessionOf returns the session of a firing.

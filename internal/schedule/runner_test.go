@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -38,7 +39,7 @@ func (s *starter) Start(_ context.Context, start Start) (string, func(context.Co
 	if s.started == nil {
 		s.started = map[string]int{}
 	}
-	id := start.Key.User + "/" + start.Schedule + "/" + start.Time.UTC().Format(time.TimeOnly)
+	id := idOf(start)
 	s.started[id]++
 	s.order = append(s.order, id)
 	s.active++
@@ -52,6 +53,20 @@ func (s *starter) Start(_ context.Context, start Start) (string, func(context.Co
 		defer s.mu.Unlock()
 		s.active--
 	}, nil
+}
+
+func (s *starter) Started(_ context.Context, start Start) (string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	id := idOf(start)
+	if s.started[id] == 0 {
+		return "", nil
+	}
+	return "run of " + id, nil
+}
+
+func idOf(start Start) string {
+	return start.Key.User + "/" + start.Schedule + "/" + start.Time.UTC().Format(time.TimeOnly)
 }
 
 func (s *starter) list() []string {
@@ -187,6 +202,103 @@ func TestLostFiring(t *testing.T) {
 		time.Sleep(2 * time.Second)
 		if got := s.list(); !slices.Equal(got, []string{"u/s/00:01:00"}) {
 			t.Errorf("started are %v", got)
+		}
+	})
+}
+
+// A run that was started in time is not missed when the firing can be stored only later,
+// and it does not stand for the times that were missed since.
+func TestLostAndLate(t *testing.T) {
+	for policy, want := range map[Missed][]string{
+		Skip: {"01:00:00 started", "02:00:00 missed", "04:00:00 started"},
+		Once: {"01:00:00 started", "02:00:00 started", "04:00:00 started"},
+		All:  {"01:00:00 started", "02:00:00 started", "03:00:00 started", "04:00:00 started"},
+	} {
+		t.Run(string(policy), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				memory := session.NewMemory(0).Schedules
+				s := &starter{}
+				put(t, memory, "u", "s", Spec{Cron: "@hourly", Missed: policy})
+				first := Run(Options{Store: unfired{memory}, Starter: s, Runs: 4, Log: slog.New(slog.DiscardHandler)})
+				time.Sleep(time.Hour + 10*time.Second)
+				first.Close()
+				time.Sleep(2*time.Hour + 20*time.Minute)
+				second := Run(Options{Store: memory, Starter: s, Runs: 4, Log: slog.New(slog.DiscardHandler)})
+				defer second.Close()
+				time.Sleep(time.Hour)
+				if got := history(t, memory, "s"); !slices.Equal(got, want) {
+					t.Errorf("the firings are %v, want %v", got, want)
+				}
+				s.mu.Lock()
+				defer s.mu.Unlock()
+				for id, n := range s.started {
+					if n != 1 {
+						t.Errorf("%s was started %d times", id, n)
+					}
+				}
+			})
+		})
+	}
+}
+
+// unfired is a store to which the connection is lost when firings are to be stored.
+type unfired struct{ session.Schedules }
+
+func (unfired) Fire(context.Context, *session.DueSchedule, time.Time, *session.Firing) error {
+	return &session.UnavailableError{Cause: errors.New("down")}
+}
+
+// watched records what an Observer gets.
+type watched struct {
+	mu   sync.Mutex
+	list []string
+}
+
+func (w *watched) Firing(ctx context.Context, key session.Key, id string, due, now time.Time) (context.Context, func(string)) {
+	return ctx, func(outcome string) {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.list = append(w.list, fmt.Sprintf("%s/%s %v %q", key.User, id, now.Sub(due), outcome))
+	}
+}
+
+// The observer learns of each attempt, and of the outcome that is stored.
+func TestObserver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := session.NewMemory(0).Schedules
+		w := &watched{}
+		down := true
+		s := &starter{fail: func(start Start) error {
+			switch {
+			case start.Schedule == "bad":
+				return errors.New("no")
+			case start.Schedule == "panics":
+				panic("no")
+			case down:
+				down = false
+				return &session.UnavailableError{Cause: errors.New("down")}
+			}
+			return nil
+		}}
+		for _, id := range []string{"bad", "good", "panics"} {
+			put(t, store, "u", id, Spec{At: time.Now().Add(time.Minute)})
+		}
+		put(t, store, "u", "late", Spec{At: time.Now().Add(time.Second)})
+		time.Sleep(time.Minute + DefaultGrace - 10*time.Second)
+		r := Run(Options{Store: store, Starter: s, Runs: 4, Log: slog.New(slog.DiscardHandler), Observer: w})
+		time.Sleep(9 * time.Second)
+		r.Close()
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		var outcomes []string
+		for _, line := range w.list {
+			name, _, _ := strings.Cut(line, " ")
+			outcomes = append(outcomes, name+line[strings.LastIndex(line, " "):])
+		}
+		slices.Sort(outcomes)
+		want := []string{`u/bad "failed"`, `u/good ""`, `u/good "started"`, `u/late "missed"`, `u/panics ""`}
+		if !slices.Equal(outcomes, want) || !slices.Contains(w.list, `u/bad 9m50s "failed"`) {
+			t.Errorf("observed are %v, want %v", w.list, want)
 		}
 	})
 }

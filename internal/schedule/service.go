@@ -14,6 +14,8 @@ import (
 const (
 	// MaxPerUser is how many schedules a user of an application may have.
 	MaxPerUser = 1000
+	// MaxBytes is how much the schedules of a user of an application may take together.
+	MaxBytes = 4 << 20
 	// maxID bounds the id, which is a part of session ids.
 	maxID = 128
 	// upcoming is how many of the next times are shown.
@@ -27,6 +29,8 @@ var (
 	ErrExists = errors.New("the user has a schedule with this id")
 	// ErrTooMany means that the user has too many schedules.
 	ErrTooMany = fmt.Errorf("the user has %d schedules, which is the limit: delete one", MaxPerUser)
+	// ErrTooLarge means that the schedules of the user take too much.
+	ErrTooLarge = fmt.Errorf("the schedules of the user have more than %d bytes, which is the limit: delete one, or shorten its message", MaxBytes)
 	// ErrChanged means that others have changed the schedule at the same time.
 	ErrChanged = errors.New("the schedule was changed at the same time; try again")
 )
@@ -87,6 +91,9 @@ func (s *Service) put(ctx context.Context, stored *session.Schedule, spec *Spec)
 	if stored.JSON, err = json.Marshal(spec); err != nil {
 		return nil, err
 	}
+	if err := s.bounded(ctx, stored); err != nil {
+		return nil, err
+	}
 	switch err := s.Store.PutSchedule(ctx, stored); {
 	case errors.Is(err, session.ErrExists):
 		return nil, ErrExists
@@ -98,6 +105,27 @@ func (s *Service) put(ctx context.Context, stored *session.Schedule, spec *Spec)
 		return nil, err
 	}
 	return &Schedule{ID: stored.ID, Spec: *spec, Next: stored.Next, Created: stored.Created}, nil
+}
+
+// bounded refuses a schedule if its user has too many.
+func (s *Service) bounded(ctx context.Context, put *session.Schedule) error {
+	list, err := s.Store.ListSchedules(ctx, put.App, put.User)
+	if err != nil {
+		return err
+	}
+	if put.Version == 0 && len(list) >= MaxPerUser {
+		return ErrTooMany
+	}
+	bytes := len(put.JSON)
+	for _, one := range list {
+		if one.ID != put.ID {
+			bytes += len(one.JSON)
+		}
+	}
+	if bytes > MaxBytes {
+		return ErrTooLarge
+	}
+	return nil
 }
 
 // when names the member that says when the schedule is due.
@@ -121,13 +149,6 @@ func (s *Service) Create(ctx context.Context, app, user, id string, spec *Spec) 
 	}
 	if len(id) > maxID {
 		return nil, wrong("id", "must have at most %d bytes", maxID)
-	}
-	list, err := s.Store.ListSchedules(ctx, app, user)
-	if err != nil {
-		return nil, err
-	}
-	if len(list) >= MaxPerUser {
-		return nil, ErrTooMany
 	}
 	return s.put(ctx, &session.Schedule{App: app, User: user, ID: id}, spec)
 }
@@ -206,7 +227,7 @@ func (s *Service) RunNow(ctx context.Context, app, user, id string) (*Fired, err
 	if err != nil {
 		return nil, err
 	}
-	f := Fired{Firing: Firing{Outcome: Started, Manual: true, Session: start.Key.ID, Run: run}, Time: now}
+	f := Fired{Firing: Firing{Outcome: Started, At: now, Manual: true, Session: start.Key.ID, Run: run}, Time: now}
 	if one.Spec.Message == nil {
 		f.Outcome = Changed
 	}

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 	_ "time/tzdata" // images without it are common
@@ -55,15 +56,18 @@ type Missed string
 const (
 	Skip Missed = "skip" // nothing is started for them
 	Once Missed = "once" // one run is started for all of them
-	All  Missed = "all"  // a run is started for each, at most for those of the last day
+	All  Missed = "all"  // a run is started for each, at most for the last 100 of the last day
 )
 
 const (
 	// DefaultGrace is the Grace of a schedule that does not say.
 	DefaultGrace = 10 * time.Minute
 	minGrace     = time.Minute
-	// allWithin bounds the policy All.
+	// allWithin and maxAll bound the policy All.
 	allWithin = 24 * time.Hour
+	maxAll    = 100
+	// minInterval is also that of cron expressions.
+	minInterval = time.Minute
 
 	maxText = 1 << 10
 )
@@ -96,8 +100,10 @@ func (s *Spec) Check() error {
 		return wrong("cron", "must have at most %d characters", maxText)
 	case len(s.Description) > maxText:
 		return wrong("description", "must have at most %d bytes", maxText)
-	case s.Interval < 0 || s.Interval > 0 && s.Interval < time.Second:
-		return wrong("intervalSeconds", "must be at least 1")
+	case s.Interval != 0 && s.Interval < minInterval:
+		return wrong("intervalSeconds", "must be at least %d", int(minInterval.Seconds()))
+	case s.Interval%time.Second != 0:
+		return wrong("intervalSeconds", "must be a whole number of seconds")
 	case s.TimeZone != "" && s.Cron == "":
 		return wrong("timeZone", "is for cron only: other times have their own")
 	case !s.End.IsZero() && !s.Start.IsZero() && s.End.Before(s.Start):
@@ -219,6 +225,7 @@ func (s *Spec) First(now time.Time) time.Time {
 // decision is what is done about a schedule that is due.
 type decision struct {
 	missed bool // nothing is started
+	late   bool // the time is missed, whatever is started for it
 	next   time.Time
 }
 
@@ -233,13 +240,32 @@ func (s *Spec) decide(due, now time.Time) decision {
 	}
 	switch s.Missed {
 	case Once:
-		return decision{next: s.After(now)}
+		return decision{late: true, next: s.After(now)}
 	case All:
-		if now.Sub(due) <= allWithin {
-			return decision{next: s.After(due)}
+		first := due
+		if now.Sub(due) > allWithin {
+			first = s.After(now.Add(-allWithin))
 		}
-		return decision{missed: true, next: s.After(now.Add(-allWithin))}
+		if first = s.latest(first, now); first.Equal(due) {
+			return decision{late: true, next: s.After(due)}
+		}
+		return decision{missed: true, late: true, next: first}
 	default: // Skip
-		return decision{missed: true, next: s.After(now.Add(-grace))}
+		return decision{missed: true, late: true, next: s.After(now.Add(-grace))}
 	}
+}
+
+// latest returns the first of the last maxAll times from one at which the schedule is due
+// until now, or that one if there are fewer.
+func (s *Spec) latest(from, now time.Time) time.Time {
+	var times []time.Time
+	for t := from; !t.IsZero() && !t.After(now); t = s.After(t) {
+		if times = append(times, t); len(times) == 2*maxAll {
+			times = slices.Delete(times, 0, maxAll)
+		}
+	}
+	if len(times) == 0 {
+		return from
+	}
+	return times[max(0, len(times)-maxAll)]
 }

@@ -169,6 +169,7 @@ var errorMap = []func(error, subject) *httpError{
 	own(schedule.ErrNotFound, http.StatusNotFound),
 	own(schedule.ErrExists, http.StatusConflict),
 	own(schedule.ErrTooMany, http.StatusConflict),
+	own(schedule.ErrTooLarge, http.StatusConflict),
 	own(schedule.ErrChanged, http.StatusConflict),
 	as(func(e *schedule.SpecError) *httpError {
 		return invalid(&wire.Error{Path: []any{e.Field}, Type: "value_error", Msg: e.Message})

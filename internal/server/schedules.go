@@ -13,7 +13,7 @@ import (
 )
 
 // maxSchedule bounds the body of a schedule, which is stored until it is deleted.
-const maxSchedule = 1 << 20
+const maxSchedule = 256 << 10
 
 // scheduled refuses requests if the store has no schedules, and checks what the path names.
 func (s *Server) scheduled(route func(http.ResponseWriter, *http.Request) error) func(http.ResponseWriter, *http.Request) error {
@@ -243,6 +243,7 @@ func (s *Server) deleteSchedule(w http.ResponseWriter, r *http.Request) error {
 // firingDoc is a firing in a response.
 type firingDoc struct {
 	Time    time.Time `json:"time"`
+	At      time.Time `json:"firedAt,omitzero"`
 	Outcome string    `json:"outcome"`
 	Manual  bool      `json:"manual"`
 	Session string    `json:"sessionId,omitempty"`
@@ -251,7 +252,7 @@ type firingDoc struct {
 }
 
 func firingOf(f *schedule.Fired) *firingDoc {
-	return &firingDoc{f.Time.UTC(), f.Outcome, f.Manual, f.Session, f.Run, f.Error}
+	return &firingDoc{f.Time.UTC(), f.At.UTC(), f.Outcome, f.Manual, f.Session, f.Run, f.Error}
 }
 
 // runSchedule starts what a schedule starts, and does not wait for it.

@@ -37,6 +37,8 @@ type metrics struct {
 	cost     *prometheus.CounterVec
 	unpriced *prometheus.CounterVec
 	warnings *prometheus.CounterVec
+	firings  *prometheus.CounterVec
+	delays   prometheus.Histogram
 
 	apps, modelNames, errors bounded
 
@@ -63,6 +65,7 @@ type (
 var (
 	durations   = []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 120, 300}
 	fastOnes    = []float64{.0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 5}
+	lateness    = []float64{.5, 1, 2, 5, 10, 30, 60, 120, 300, 600, 1800, 3600, 21600, 86400}
 	tokenCounts = []float64{1, 4, 16, 64, 256, 1024, 4096, 16384, 65536, 262144, 1048576}
 )
 
@@ -91,10 +94,12 @@ func newMetrics(version string) *metrics {
 		cost:     counter("parley_cost_usd_total", "What runs that ended here have cost, in US dollars, as far as prices are known.", "app", "model"),
 		unpriced: counter("parley_unpriced_tokens_total", "Tokens of runs that ended here whose price is not known.", "app", "model"),
 		warnings: counter("parley_cost_warnings_total", "Users who have reached the cost of a day of which there is a warning.", "app"),
+		firings:  counter("parley_schedule_firings_total", "Times at which schedules were due, and what came of them here.", "app", "outcome"),
+		delays:   prometheus.NewHistogram(prometheus.HistogramOpts{Name: "parley_schedule_delay_seconds", Help: "Time between when a schedule was due and when its run was started here.", Buckets: lateness}),
 	}
 	m.stored = m.appends.WithLabelValues("stored")
 	m.registry.MustRegister(m.requests, m.active, m.streams, m.runs, m.queued, m.models, m.tokens, m.tools, m.appends, m.logins,
-		m.cost, m.unpriced, m.warnings,
+		m.cost, m.unpriced, m.warnings, m.firings, m.delays,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	about := prometheus.NewGauge(prometheus.GaugeOpts{Name: "parley_build_info", Help: "The version that runs.", ConstLabels: prometheus.Labels{"version": version}})
 	about.Set(1)
