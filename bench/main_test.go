@@ -32,6 +32,7 @@ var tiny = sizes{
 	grown: 12, parallel: 2, window: 20, read: 10,
 	idle: 100, streams: 20, over: 10 * time.Millisecond, waiting: 10,
 	lease: 500 * time.Millisecond,
+	due:   20, asked: 5, asking: 10 * time.Millisecond,
 }
 
 func TestScenarios(t *testing.T) {

@@ -50,6 +50,7 @@ func scenarios() []scenario {
 		{"list_page", listPage},
 		{"takeover", takeover},
 		{"replicas", replicas},
+		{"due_schedules", dueSchedules},
 	}
 }
 
@@ -91,6 +92,10 @@ type sizes struct {
 	waiting int           // calls in TypeScript that wait at the same time
 
 	lease time.Duration // of runs that are taken over
+
+	due    int           // schedules of the same minute
+	asked  int           // runs that clients start in the meantime
+	asking time.Duration // in which they do
 }
 
 var (
@@ -99,12 +104,14 @@ var (
 		grown: 5000, parallel: 4, window: 400, read: 500,
 		idle: 100_000, rest: time.Minute, streams: 5000, over: 2 * time.Second, waiting: 1000,
 		lease: 2 * time.Second,
+		due:   10_000, asked: 500, asking: 5 * time.Second,
 	}
 	short = sizes{
 		conns: 16, clients: 64, rounds: 3, slices: 2,
 		grown: 1000, parallel: 4, window: 400, read: 500,
 		idle: 10_000, rest: 40 * time.Second, streams: 500, over: 200 * time.Millisecond, waiting: 1000,
 		lease: time.Second,
+		due:   10_000, asked: 200, asking: 2 * time.Second,
 	}
 )
 
@@ -136,6 +143,7 @@ const (
 	limitGrowthStored = 1.5 // times an early turn
 	limitGet          = 3.0 // times writing the same bytes
 	limitPage         = 5   // ms
+	limitDue          = 2.0 // times the same without schedules that are due
 )
 
 // turnsPerSession is how long a conversation is where its length is not what

@@ -98,7 +98,7 @@ func (b *bench) held(ctx context.Context, c *child, prefix string, n int, weigh 
 			return nil, err
 		}
 	}
-	clients, took, err := open(c.addr, sessions, b.over)
+	clients, took, err := open(c.addr, hold, sessions, b.over)
 	defer func() {
 		for _, one := range clients {
 			if one != nil {
@@ -127,7 +127,7 @@ func (b *bench) held(ctx context.Context, c *child, prefix string, n int, weigh 
 //
 // The time to the first event counts from when the stream was due, not from
 // when we came to open it: a server that holds us up must not profit from it.
-func open(addr string, sessions []string, over time.Duration) ([]*client, []time.Duration, error) {
+func open(addr string, w workload, sessions []string, over time.Duration) ([]*client, []time.Duration, error) {
 	clients := make([]*client, len(sessions))
 	took := make([]time.Duration, len(sessions))
 	errs := make([]error, len(sessions))
@@ -138,7 +138,7 @@ func open(addr string, sessions []string, over time.Duration) ([]*client, []time
 		time.Sleep(time.Until(due))
 		wg.Go(func() {
 			if clients[i], errs[i] = dial(addr); errs[i] == nil {
-				errs[i] = clients[i].stream(hold.request(session))
+				errs[i] = clients[i].stream(w.request(session))
 			}
 			took[i] = time.Since(due)
 		})

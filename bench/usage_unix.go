@@ -51,3 +51,11 @@ func raiseFileLimit() error {
 	}
 	return nil
 }
+
+// suspend has a process stand still, and go on.
+func suspend(p *os.Process, still bool) error {
+	if still {
+		return p.Signal(syscall.SIGSTOP)
+	}
+	return p.Signal(syscall.SIGCONT)
+}
