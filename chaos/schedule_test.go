@@ -50,7 +50,7 @@ func TestSchedules(t *testing.T) {
 			if *long {
 				count, hour = 1000, max(*duration, time.Minute)
 			}
-			p := &planned{began: time.Now().Truncate(time.Second), factor: time.Hour / hour}
+			p := &planned{began: time.Now().Truncate(time.Second), factor: int(time.Hour / hour)}
 			// The lease of a claim is short, so that servers that stand still lose theirs. That
 			// of runs does not matter here.
 			const lease = 2 * time.Second
@@ -69,9 +69,9 @@ func TestSchedules(t *testing.T) {
 // planned are the schedules of a test.
 type planned struct {
 	*world
-	began  time.Time     // when the clock of the schedules and that of the database show the same
-	factor time.Duration // how much faster the former is
-	hour   time.Time     // when the hour begins, by the clock of the schedules
+	began  time.Time // when the clock of the schedules and that of the database show the same
+	factor int       // how much faster the former is
+	hour   time.Time // when the hour begins, by the clock of the schedules
 
 	schedules []*planning
 }
@@ -88,7 +88,9 @@ type planning struct {
 }
 
 // shown returns the time of schedules for one of the database.
-func (p *planned) shown(t time.Time) time.Time { return p.began.Add(t.Sub(p.began) * p.factor) }
+func (p *planned) shown(t time.Time) time.Time {
+	return p.began.Add(t.Sub(p.began) * time.Duration(p.factor))
+}
 
 // plan makes schedules of every kind: when they are due, what becomes of missed times,
 // and which session they have.
@@ -204,7 +206,7 @@ func (p *planned) disturb(lease time.Duration) {
 	for _, r := range p.replicas {
 		r.kill()
 	}
-	time.Sleep(15 * time.Minute / p.factor)
+	time.Sleep(15 * time.Minute / time.Duration(p.factor))
 	for _, r := range p.replicas {
 		p.launch(r)
 	}
@@ -212,13 +214,13 @@ func (p *planned) disturb(lease time.Duration) {
 
 // until waits until so much of the hour has passed.
 func (p *planned) until(d time.Duration) {
-	time.Sleep(p.hour.Add(d).Sub(p.shown(time.Now())) / p.factor)
+	time.Sleep(p.hour.Add(d).Sub(p.shown(time.Now())) / time.Duration(p.factor))
 }
 
 // finish waits until no schedule is due any more, and no run is active.
 func (p *planned) finish(store session.Store) {
 	p.Helper()
-	for end := time.Now().Add(time.Hour/p.factor + quiet); ; time.Sleep(100 * time.Millisecond) {
+	for end := time.Now().Add(time.Hour/time.Duration(p.factor) + quiet); ; time.Sleep(100 * time.Millisecond) {
 		var open []string
 		for _, one := range p.schedules {
 			stored, err := store.Schedules.Schedule(p.Context(), one.app, one.user, one.id)

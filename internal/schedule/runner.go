@@ -164,13 +164,13 @@ func (r *Runner) claim(slots, freed chan struct{}) (more bool) {
 	for i, d := range list {
 		owner := user{d.App, d.User}
 		if !r.users.Take(owner, maxUserRuns) {
-			r.retry(d, poll)
+			r.retry(r.life, d, poll)
 			continue
 		}
 		if !r.paced() {
 			r.users.Return(owner)
 			for _, left := range list[i:] {
-				r.retry(left, 0)
+				r.retry(r.life, left, 0)
 			}
 			return false
 		}
@@ -203,8 +203,8 @@ func (r *Runner) paced() bool {
 }
 
 // retry lets the schedule be claimed again.
-func (r *Runner) retry(d *session.DueSchedule, after time.Duration) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.life), timeout)
+func (r *Runner) retry(ctx context.Context, d *session.DueSchedule, after time.Duration) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout)
 	defer cancel()
 	if err := r.Store.RetrySchedule(ctx, d, after); err != nil {
 		r.Log.Warn("could not delay a schedule", "app", d.App, "schedule", d.ID, "err", err)
@@ -243,7 +243,7 @@ func (r *Runner) observed(log *slog.Logger, d *session.DueSchedule) func(context
 func (r *Runner) attempt(ctx context.Context, log *slog.Logger, d *session.DueSchedule) (outcome string, wait func(context.Context)) {
 	var spec Spec
 	if err := json.Unmarshal(d.JSON, &spec); err != nil {
-		return r.store(log, d, time.Time{}, Firing{Outcome: Failed, Error: "the schedule cannot be read; store it again"}), nil
+		return r.store(ctx, log, d, time.Time{}, Firing{Outcome: Failed, Error: "the schedule cannot be read; store it again"}), nil
 	}
 	what := spec.decide(d.Next, d.Now)
 	start := Start{Key: session.Key{App: d.App, User: d.User, ID: SessionOf(d.ID, &spec, d.Next)}, Spec: &spec, Schedule: d.ID, Time: d.Next}
@@ -253,19 +253,19 @@ func (r *Runner) attempt(ctx context.Context, log *slog.Logger, d *session.DueSc
 		// An attempt that was in time may have started the run, and then its process ended.
 		run, err := r.Starter.Started(ctx, start)
 		if err != nil {
-			r.again(log, d, err)
+			r.again(ctx, log, d, err)
 			return "", nil
 		}
 		if run != "" {
-			return r.store(log, d, spec.After(d.Next), Firing{Outcome: Started, Session: start.Key.ID, Run: run}), nil
+			return r.store(ctx, log, d, spec.After(d.Next), Firing{Outcome: Started, Session: start.Key.ID, Run: run}), nil
 		}
 	}
 	if what.missed {
 		log.Info("a schedule was due while no server could start its run", "next", what.next)
-		return r.store(log, d, what.next, Firing{Outcome: Passed}), nil
+		return r.store(ctx, log, d, what.next, Firing{Outcome: Passed}), nil
 	}
 	if err := ctx.Err(); err != nil { // this process stood still: the lease may be over
-		r.again(log, d, err)
+		r.again(ctx, log, d, err)
 		return "", nil
 	}
 	run, wait, err := r.Starter.Start(ctx, start)
@@ -275,23 +275,23 @@ func (r *Runner) attempt(ctx context.Context, log *slog.Logger, d *session.DueSc
 		f.Outcome = Changed
 	case err == nil:
 	case r.life.Err() != nil || passes(err):
-		r.again(log, d, err)
+		r.again(ctx, log, d, err)
 		return "", nil
 	default:
 		log.Warn("the run of a schedule could not be started", "err", err)
 		f.Outcome, f.Error = Failed, retry.Reason(err)
 	}
-	return r.store(log, d, what.next, f), wait
+	return r.store(ctx, log, d, what.next, f), wait
 }
 
 // again lets the start be repeated after an error that passes.
-func (r *Runner) again(log *slog.Logger, d *session.DueSchedule, err error) {
+func (r *Runner) again(ctx context.Context, log *slog.Logger, d *session.DueSchedule, err error) {
 	if r.life.Err() != nil { // another process does it, or this one when it is back
-		r.retry(d, 0)
+		r.retry(ctx, d, 0)
 		return
 	}
 	log.Warn("the run of a schedule could not be started; trying again", "attempt", d.Attempt, "err", err)
-	r.retry(d, retry.Pause(d.Attempt, firstPause, lastPause))
+	r.retry(ctx, d, retry.Pause(d.Attempt, firstPause, lastPause))
 }
 
 // passes reports whether a start may succeed later. It is tried as long as the time is
@@ -303,13 +303,13 @@ func passes(err error) bool {
 
 // store stores what came of a firing, and returns its outcome, or nothing if others
 // store it.
-func (r *Runner) store(log *slog.Logger, d *session.DueSchedule, next time.Time, f Firing) (outcome string) {
+func (r *Runner) store(ctx context.Context, log *slog.Logger, d *session.DueSchedule, next time.Time, f Firing) (outcome string) {
 	f.At = d.Now
 	doc, err := json.Marshal(f)
 	if err != nil {
 		doc = []byte(`{}`)
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.life), lease-timeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lease-timeout)
 	defer cancel()
 	err = r.Store.Fire(ctx, d, next, &session.Firing{Time: d.Next, JSON: doc})
 	switch {

@@ -25,11 +25,11 @@ func (t *Telemetry) Firing(ctx context.Context, key session.Key, id string, due,
 	delay := max(now.Sub(due), 0).Seconds()
 	var span trace.Span
 	if t.tracer != nil {
-		ctx, span = t.tracer.Start(ctx, "schedule", trace.WithAttributes( //nolint:spancheck // the function that is returned ends it
+		ctx, span = t.tracer.Start(ctx, "schedule", trace.WithAttributes(
 			attribute.String(appName, key.App), attribute.String(scheduleID, id),
 			attribute.String(scheduleTime, due.UTC().Format(time.RFC3339)), attribute.Float64(scheduleDelay, delay)))
 	}
-	return ctx, func(outcome string) { //nolint:spancheck // as above
+	return ctx, func(outcome string) {
 		if outcome != "" {
 			t.metrics.firings.WithLabelValues(t.metrics.apps.of(key.App), outcome).Inc()
 		}
