@@ -44,7 +44,8 @@ func TestJSON(t *testing.T) {
 // programs, exports, and texts for people and shells.
 func TestEveryCommandWithFactsHasJSON(t *testing.T) {
 	others := strings.Split("api_server,web,run,create,completion,help,sessions export,deploy cloud_run,deploy gke,deploy docker,deploy agentcore,deploy foundry", ",")
-	s := newService(t, nil)
+	s, office := newService(t, nil), newService(t, asking(t))
+	entry := office.ask(t)
 	first := s.say(t, "one", "Hello")
 	if _, err := first.Wait(t.Context()); err != nil {
 		t.Fatal(err)
@@ -94,6 +95,8 @@ func TestEveryCommandWithFactsHasJSON(t *testing.T) {
 		{"schedules resume", "hourly"},
 		{"schedules run", "hourly"},
 		{"schedules delete", "hourly"},
+		{"inbox list", ""},
+		{"inbox answer", entry + " --response Tuesday"},
 		{"replay", "spoken --offline --agent_dir " + weather + database},
 		{"eval", ""}, // see its own tests
 	}
@@ -104,6 +107,9 @@ func TestEveryCommandWithFactsHasJSON(t *testing.T) {
 		args := append(strings.Fields(c.name+" "+c.args), "--json")
 		if strings.HasPrefix(c.name, "sessions") || strings.HasPrefix(c.name, "runs") || strings.HasPrefix(c.name, "schedules") {
 			args = append(args, "--server", s.url)
+		}
+		if strings.HasPrefix(c.name, "inbox") {
+			args = append(args, "--server", office.url)
 		}
 		code, stdout, stderr := s.do(t, nil, args...)
 		if code != ExitOK || stderr != "" || stdout == "" {

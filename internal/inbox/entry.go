@@ -137,24 +137,24 @@ func (s *Service) note(ctx context.Context, e *run.Ask) (n Note, version int64, 
 const amendAttempts = 10
 
 // amend changes what is stored about an entry, unless change returns false.
-func (s *Service) amend(ctx context.Context, a *run.Ask, change func(*Note) bool) (Note, bool, error) {
+func (s *Service) amend(ctx context.Context, a *run.Ask, change func(*Note) bool) (Note, error) {
 	for range amendAttempts {
 		n, version, err := s.note(ctx, a)
 		if err != nil {
-			return n, false, err
+			return n, err
 		}
 		if !change(&n) {
-			return n, false, nil
+			return n, nil
 		}
 		about, err := json.Marshal(n)
 		if err != nil {
-			return n, false, err
+			return n, err
 		}
 		_, err = s.Store.PutSecret(ctx, &session.Secret{SecretID: noteID(a.Key, a.Call.ID), Version: version, Sealed: []byte{}, About: about})
 		if errors.Is(err, session.ErrChanged) {
 			continue
 		}
-		return n, err == nil, err
+		return n, err
 	}
-	return Note{}, false, session.ErrChanged
+	return Note{}, session.ErrChanged
 }

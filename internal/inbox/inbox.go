@@ -41,9 +41,6 @@ type Service struct {
 	// Vault seals links; nil if there are none.
 	Vault *vault.Vault
 	Log   *slog.Logger
-	// Escalate tells others that an entry has waited for long; nil for none. It may be
-	// called again for the same entry after it has failed, or the process has ended.
-	Escalate func(ctx context.Context, e *Entry) error
 }
 
 // Query selects entries. The zero value selects all that the caller may see.
@@ -240,7 +237,7 @@ func (s *Service) Assign(ctx context.Context, id, assignee string) (*Entry, erro
 	if err != nil {
 		return nil, err
 	}
-	e.Note, _, err = s.amend(ctx, e.Ask, func(n *Note) bool {
+	e.Note, err = s.amend(ctx, e.Ask, func(n *Note) bool {
 		changed := n.Assignee != assignee
 		n.Assignee = assignee
 		return changed

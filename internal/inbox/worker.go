@@ -2,6 +2,7 @@ package inbox
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"sync"
@@ -86,7 +87,7 @@ func (w *Worker) look() {
 			continue // who answers learns of it
 		}
 		for i, r := range rules {
-			if r.EscalateAfter > 0 && s.Escalate != nil {
+			if r.EscalateAfter > 0 && s.Store.Outbox != nil {
 				w.do(work{app, i, false}, r.EscalateAfter, s.escalate)
 			}
 			if r.DefaultAfter > 0 {
@@ -179,22 +180,34 @@ func (s *Service) giveDefault(ctx context.Context, e *Entry) error {
 	return nil
 }
 
-// escalate tells others of an entry, once. The process that notes it first does so.
+// Escalated is the type of the notice about an entry that has waited for long.
+const Escalated = "inbox.escalated"
+
+// escalate tells the receivers of the application of an entry. The store publishes a
+// notice once, so processes may do it at the same time.
 func (s *Service) escalate(ctx context.Context, e *Entry) error {
-	now := time.Now().UTC().Truncate(time.Second)
-	note, mine, err := s.amend(ctx, e.Ask, func(n *Note) bool {
-		if n.Escalated.IsZero() {
-			n.Escalated = now
-			return true
-		}
-		return false
-	})
-	if errors.Is(err, session.ErrNotFound) {
-		return nil
-	}
-	if err != nil || !mine {
+	note, _, err := s.note(ctx, e.Ask)
+	if err != nil || !note.Escalated.IsZero() {
 		return err
 	}
-	e.Note = note
-	return s.Escalate(ctx, e)
+	doc, err := json.Marshal(map[string]any{
+		"entry": e.ID, "kind": e.Kind, "tool": e.Tool, "since": e.Since.UTC().Format(time.RFC3339), "answer": e.Rule.Answer, "assignee": note.Assignee,
+	})
+	if err != nil {
+		return err
+	}
+	err = s.Store.Outbox.Publish(ctx, &session.Notice{Key: e.Key, ID: "inbox " + digest(e.Call.ID), Type: Escalated, Run: e.Run, JSON: doc})
+	if err == nil {
+		_, err = s.amend(ctx, e.Ask, func(n *Note) bool {
+			first := n.Escalated.IsZero()
+			if first {
+				n.Escalated = time.Now().UTC().Truncate(time.Second)
+			}
+			return first
+		})
+	}
+	if errors.Is(err, session.ErrNotFound) {
+		return nil // the session was deleted
+	}
+	return err
 }
