@@ -207,11 +207,11 @@ func (s *Spec) after(t time.Time) time.Time {
 	if err != nil {
 		return time.Time{}
 	}
-	next := parsed.Next(t.In(zone))
-	if next.IsZero() {
-		return next
+	found := next(s.Cron, parsed, zone, t)
+	if found.IsZero() {
+		return found
 	}
-	return next.UTC()
+	return found.UTC()
 }
 
 // First returns when a new or changed schedule is due, or the zero time.

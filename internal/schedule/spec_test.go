@@ -30,14 +30,34 @@ func TestAfter(t *testing.T) {
 		"UTC unless a zone is given": {Spec{Cron: "0 9 * * MON-FRI"}, "2026-11-13T10:00:00Z", "2026-11-16T09:00:00Z 2026-11-17T09:00:00Z"},
 		"daylight saving begins":     {Spec{Cron: "30 2 * * *", TimeZone: "Europe/Berlin"}, "2026-03-28T12:00:00Z", "2026-03-29T03:30:00+02:00 2026-03-30T02:30:00+02:00"},
 		"a zone west of UTC":         {Spec{Cron: "30 2 * * *", TimeZone: "America/New_York"}, "2026-03-07T12:00:00Z", "2026-03-08T03:30:00-04:00 2026-03-09T02:30:00-04:00"},
-		// The hour is there twice, and so is the time.
-		"daylight saving ends":   {Spec{Cron: "30 2 * * *", TimeZone: "Europe/Berlin"}, "2026-10-24T12:00:00Z", "2026-10-25T02:30:00+02:00 2026-10-25T02:30:00+01:00 2026-10-26T02:30:00+01:00"},
-		"hourly, when it ends":   {Spec{Cron: "@hourly", TimeZone: "Europe/Berlin"}, "2026-10-24T23:30:00Z", "2026-10-25T02:00:00+02:00 2026-10-25T02:00:00+01:00 2026-10-25T03:00:00+01:00"},
-		"hourly, when it begins": {Spec{Cron: "@hourly", TimeZone: "Europe/Berlin"}, "2026-03-29T00:30:00Z", "2026-03-29T03:00:00+02:00 2026-03-29T04:00:00+02:00"},
-		// Times in a gap of a whole hour are an hour later; those in the one of half an hour are left out.
-		"a shift of half an hour": {Spec{Cron: "15 2 * * *", TimeZone: "Australia/Lord_Howe"}, "2026-10-03T00:00:00Z", "2026-10-05T02:15:00+11:00"},
-		"the end of each month":   {Spec{Cron: "0 0 31 * *"}, "2026-01-31T00:00:00Z", "2026-03-31T00:00:00Z 2026-05-31T00:00:00Z 2026-07-31T00:00:00Z"},
-		"leap days":               {Spec{Cron: "0 0 29 2 *"}, "2026-01-01T00:00:00Z", "2028-02-29T00:00:00Z 2032-02-29T00:00:00Z"},
+		// The hour exists twice. What is due every hour is so in both; what is due at an hour, in the first.
+		"daylight saving ends":         {Spec{Cron: "30 2 * * *", TimeZone: "Europe/Berlin"}, "2026-10-24T12:00:00Z", "2026-10-25T02:30:00+02:00 2026-10-26T02:30:00+01:00"},
+		"it ends west of UTC":          {Spec{Cron: "30 1 * * *", TimeZone: "America/New_York"}, "2026-10-31T12:00:00Z", "2026-11-01T01:30:00-04:00 2026-11-02T01:30:00-05:00"},
+		"between the two":              {Spec{Cron: "30 2 * * *", TimeZone: "Europe/Berlin"}, "2026-10-25T00:45:00Z", "2026-10-26T02:30:00+01:00"},
+		"hourly, when it ends":         {Spec{Cron: "@hourly", TimeZone: "Europe/Berlin"}, "2026-10-24T23:30:00Z", "2026-10-25T02:00:00+02:00 2026-10-25T02:00:00+01:00 2026-10-25T03:00:00+01:00"},
+		"often, when it ends":          {Spec{Cron: "*/30 * * * *", TimeZone: "Europe/Berlin"}, "2026-10-25T00:00:00Z", "2026-10-25T02:30:00+02:00 2026-10-25T02:00:00+01:00 2026-10-25T02:30:00+01:00 2026-10-25T03:00:00+01:00"},
+		"hours in a row, when it ends": {Spec{Cron: "*/30 1-3 * * *", TimeZone: "Europe/Berlin"}, "2026-10-25T00:00:00Z", "2026-10-25T02:30:00+02:00 2026-10-25T03:00:00+01:00 2026-10-25T03:30:00+01:00 2026-10-26T01:00:00+01:00"},
+		"hourly, when it begins":       {Spec{Cron: "@hourly", TimeZone: "Europe/Berlin"}, "2026-03-29T00:30:00Z", "2026-03-29T03:00:00+02:00 2026-03-29T04:00:00+02:00"},
+		"hours in a row":               {Spec{Cron: "*/30 1-3 * * *", TimeZone: "Europe/Berlin"}, "2026-03-29T00:00:00Z", "2026-03-29T01:30:00+01:00 2026-03-29T03:00:00+02:00 2026-03-29T03:30:00+02:00 2026-03-30T01:00:00+02:00"},
+		"after the gap":                {Spec{Cron: "30 2 * * *", TimeZone: "Europe/Berlin"}, "2026-03-29T01:10:00Z", "2026-03-29T03:30:00+02:00 2026-03-30T02:30:00+02:00"},
+		"a zone of half hours":         {Spec{Cron: "30 2 * * *", TimeZone: "America/St_Johns"}, "2026-03-07T12:00:00Z", "2026-03-08T03:30:00-02:30 2026-03-09T02:30:00-02:30"},
+		"a gap of half an hour":        {Spec{Cron: "15 2 * * *", TimeZone: "Australia/Lord_Howe"}, "2026-10-03T00:00:00Z", "2026-10-04T02:45:00+11:00 2026-10-05T02:15:00+11:00"},
+		"half an hour twice":           {Spec{Cron: "45 1 * * *", TimeZone: "Australia/Lord_Howe"}, "2026-04-04T00:00:00Z", "2026-04-05T01:45:00+11:00 2026-04-06T01:45:00+10:30"},
+		"half hours, often":            {Spec{Cron: "*/15 * * * *", TimeZone: "Australia/Lord_Howe"}, "2026-10-03T15:15:00Z", "2026-10-04T02:30:00+11:00 2026-10-04T02:45:00+11:00 2026-10-04T03:00:00+11:00"},
+		"no midnight":                  {Spec{Cron: "@daily", TimeZone: "America/Santiago"}, "2026-09-05T12:00:00Z", "2026-09-06T01:00:00-03:00 2026-09-07T00:00:00-03:00"},
+		"no midnight in Egypt":         {Spec{Cron: "30 0 * * *", TimeZone: "Africa/Cairo"}, "2026-04-23T12:00:00Z", "2026-04-24T01:30:00+03:00 2026-04-25T00:30:00+03:00"},
+		"no midnight, once a year":     {Spec{Cron: "0 0 6 9 *", TimeZone: "America/Santiago"}, "2026-01-01T00:00:00Z", "2026-09-06T01:00:00-03:00 2027-09-06T00:00:00-03:00"},
+		"the hour before it twice":     {Spec{Cron: "30 23 * * *", TimeZone: "America/Santiago"}, "2026-04-04T12:00:00Z", "2026-04-04T23:30:00-03:00 2026-04-05T23:30:00-04:00"},
+		"a day that is left out":       {Spec{Cron: "0 12 * * *", TimeZone: "Pacific/Apia"}, "2011-12-29T00:00:00Z", "2011-12-29T12:00:00-10:00 2011-12-31T12:00:00+14:00"},
+		"no daylight saving":           {Spec{Cron: "30 5 * * *", TimeZone: "Asia/Kolkata"}, "2026-03-28T12:00:00Z", "2026-03-29T05:30:00+05:30 2026-03-30T05:30:00+05:30"},
+		"the end of a year":            {Spec{Cron: "59 23 31 12 *"}, "2026-06-01T00:00:00Z", "2026-12-31T23:59:00Z 2027-12-31T23:59:00Z"},
+		"the first new year":           {Spec{Cron: "@yearly", TimeZone: "Pacific/Kiritimati"}, "2026-06-01T00:00:00Z", "2027-01-01T00:00:00+14:00 2028-01-01T00:00:00+14:00"},
+		"the 30th":                     {Spec{Cron: "0 12 30 * *"}, "2026-01-30T13:00:00Z", "2026-03-30T12:00:00Z 2026-04-30T12:00:00Z"},
+		"the 31st over a change":       {Spec{Cron: "0 0 31 * *", TimeZone: "Europe/Berlin"}, "2026-08-01T00:00:00Z", "2026-08-31T00:00:00+02:00 2026-10-31T00:00:00+01:00 2026-12-31T00:00:00+01:00"},
+		"the last days of February":    {Spec{Cron: "0 0 28,29 2 *"}, "2027-02-01T00:00:00Z", "2027-02-28T00:00:00Z 2028-02-28T00:00:00Z 2028-02-29T00:00:00Z"},
+		"Sunday is 0 and 7":            {Spec{Cron: "0 9 * * 7"}, "2026-11-16T00:00:00Z", "2026-11-22T09:00:00Z 2026-11-29T09:00:00Z"},
+		"the end of each month":        {Spec{Cron: "0 0 31 * *"}, "2026-01-31T00:00:00Z", "2026-03-31T00:00:00Z 2026-05-31T00:00:00Z 2026-07-31T00:00:00Z"},
+		"leap days":                    {Spec{Cron: "0 0 29 2 *"}, "2026-01-01T00:00:00Z", "2028-02-29T00:00:00Z 2032-02-29T00:00:00Z"},
 		// It looks for the next time within five years.
 		"no leap day in 2100":         {Spec{Cron: "0 0 29 2 *"}, "2096-03-01T00:00:00Z", ""},
 		"either day, as in crontab":   {Spec{Cron: "0 12 1 * MON"}, "2026-11-29T00:00:00Z", "2026-11-30T12:00:00Z 2026-12-01T12:00:00Z 2026-12-07T12:00:00Z"},
@@ -93,6 +113,9 @@ func TestCheck(t *testing.T) {
 		"six fields":         {Spec{Message: message, Cron: "0 0 0 1 1 1"}, "cron"},
 		"no expression":      {Spec{Message: message, Cron: "every day"}, "cron"},
 		"a zone inside":      {Spec{Message: message, Cron: "TZ=Europe/Berlin 0 9 * * *"}, "cron"},
+		"the last day":       {Spec{Message: message, Cron: "0 0 L * *"}, "cron"},
+		"too often":          {Spec{Message: message, Interval: 59 * time.Second}, "intervalSeconds"},
+		"a fraction":         {Spec{Message: message, Interval: 90*time.Second + time.Millisecond}, "intervalSeconds"},
 		"an empty zone":      {Spec{Message: message, Cron: "TZ="}, "cron"},
 		"every":              {Spec{Message: message, Cron: "@every 1h"}, "cron"},
 		"a long one":         {Spec{Message: message, Cron: strings.Repeat("1,", 5000) + "1 * * * *"}, "cron"},
@@ -140,10 +163,32 @@ func TestDecide(t *testing.T) {
 			t.Parallel()
 			spec := hourly
 			spec.Missed = tt.missed
-			if got := spec.decide(at(tt.due), at(tt.now)); got.missed != tt.want.missed || !got.next.Equal(tt.want.next) {
+			late := at(tt.now).Sub(at(tt.due)) > DefaultGrace
+			if got := spec.decide(at(tt.due), at(tt.now)); got.missed != tt.want.missed || got.late != late || !got.next.Equal(tt.want.next) {
 				t.Errorf("decide: %+v, want %+v", got, tt.want)
 			}
 		})
+	}
+}
+
+// The policy all starts at most 100 runs, the latest.
+func TestDecideMany(t *testing.T) {
+	t.Parallel()
+	spec := Spec{Cron: "* * * * *", Missed: All}
+	now := at("2026-11-16T12:00:30Z")
+	if got, want := spec.decide(at("2026-11-16T06:00:00Z"), now), at("2026-11-16T10:21:00Z"); !got.missed || !got.next.Equal(want) {
+		t.Errorf("decide: %+v, want a start at %v", got, want)
+	}
+	starts := 0
+	for due := at("2026-11-10T06:00:00Z"); !due.After(now); {
+		what := spec.decide(due, now)
+		if !what.missed {
+			starts++
+		}
+		due = what.next
+	}
+	if starts != maxAll {
+		t.Errorf("%d runs are started", starts)
 	}
 }
 
