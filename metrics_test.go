@@ -186,6 +186,7 @@ func TestMetricsAreDocumented(t *testing.T) {
 	do("POST", "/apps/app/users/u/sessions/s", "")
 	do("POST", "/run", message)
 	do("POST", "/run", strings.NewReplacer(`"app"`, `"weather"`, "How is Lisbon", "How is the weather in Lisbon").Replace(message))
+	do("POST", "/apps/weather/triggers/none", "{}")
 	has := map[string]string{}
 	for name, family := range parseMetrics(t, do("GET", "/metrics", "").Body) {
 		if strings.HasPrefix(name, "go_") || strings.HasPrefix(name, "process_") {

@@ -46,6 +46,7 @@ import (
 	"github.com/parley-run/parley/internal/run"
 	"github.com/parley-run/parley/internal/schedule"
 	"github.com/parley-run/parley/internal/server"
+	"github.com/parley-run/parley/internal/trigger"
 	"github.com/parley-run/parley/session"
 )
 
@@ -61,7 +62,8 @@ type Server struct {
 	schedules *schedule.Service // nil if the store has none
 	scheduler *schedule.Runner  // nil if this server starts none
 
-	inbox *serverInbox
+	inbox    *serverInbox
+	triggers *trigger.Service
 
 	peer    *peer.Peer // nil without Network.PeerAddr
 	apps    *apps
@@ -185,6 +187,7 @@ func (s *Server) open(ctx context.Context) (err error) {
 	s.telemetry.Watch(s.levels)
 	s.openSchedules()
 	s.openInbox()
+	s.openTriggers()
 	return nil
 }
 
@@ -259,7 +262,7 @@ func (s *Server) handler(listening *net.TCPAddr) *server.Server {
 	loopback := s.cfg.local() && listening != nil && listening.IP.IsLoopback()
 	public, _ := s.cfg.Network.publicURL() // it is valid
 	return server.New(server.Options{
-		Engine: s.engine, Store: s.store, Logins: s.logins, Outbox: s.outbox, Schedules: s.schedules, Inbox: s.inbox.service, PublicURL: public, Apps: s.apps, Log: s.cfg.Log,
+		Engine: s.engine, Store: s.store, Logins: s.logins, Outbox: s.outbox, Schedules: s.schedules, Inbox: s.inbox.service, Triggers: s.triggers, Recall: s.recallFor(listening), PublicURL: public, Apps: s.apps, Log: s.cfg.Log,
 		Artifacts: s.artifacts, MaxArtifact: s.cfg.Artifacts.MaxBytes, SaveInputFiles: s.cfg.Artifacts.SaveInput,
 		AllowOrigins: s.cfg.Network.AllowOrigins, LoopbackOnly: loopback, AllowHosts: s.cfg.Network.AllowHosts,
 		Gate: s.gateFor(listening), Issuers: s.issuers, MainApp: s.cfg.Network.A2AApp, A2AURL: s.cfg.Network.A2AURL, Rate: s.rate,

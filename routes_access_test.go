@@ -107,6 +107,15 @@ func routeTable(run string) map[string]routeAccess {
 		"POST /apps/{app}/users/{user}/schedules/{schedule}/run":    {"/apps/weather/users/bob/schedules/none/run", "", hidden, hidden, closed},
 		"GET /apps/{app}/users/{user}/schedules/{schedule}/firings": {"/apps/weather/users/bob/schedules/none/firings", "", hidden, hidden, closed},
 
+		// A caller sees the triggers that act for it. Requests for a trigger are checked by the trigger.
+		"GET /apps/{app}/triggers":                   {"/apps/weather/triggers", "", yours, yours, closed},
+		"POST /apps/{app}/triggers":                  {"/apps/weather/triggers", `{"check":"secret","userId":"bob"}`, http.StatusCreated, denied, closed},
+		"GET /apps/{app}/triggers/{name}":            {"/apps/weather/triggers/none", "", hidden, hidden, closed},
+		"PATCH /apps/{app}/triggers/{name}":          {"/apps/weather/triggers/none", `{"paused":true}`, hidden, hidden, closed},
+		"DELETE /apps/{app}/triggers/{name}":         {"/apps/weather/triggers/none", "", hidden, hidden, closed},
+		"GET /apps/{app}/triggers/{name}/deliveries": {"/apps/weather/triggers/none/deliveries", "", hidden, hidden, closed},
+		"POST /apps/{app}/triggers/{name}":           {"/apps/weather/triggers/none", "{}", closed, closed, closed},
+
 		"GET /dev/apps/{app}/users/{user}/runs":     {"/dev/apps/weather/users/bob/runs", "", yours, hidden, closed},
 		"GET /dev/apps/{app}/users/{user}/sessions": {"/dev/apps/weather/users/bob/sessions", "", yours, hidden, closed},
 

@@ -67,6 +67,7 @@ func TestRoutes(t *testing.T) {
 	}
 	slices.Sort(got)
 	want := []string{
+		"DELETE /apps/{app}/triggers/{name}",
 		"DELETE /apps/{app}/users/{user}/credentials",
 		"DELETE /apps/{app}/users/{user}/memory",
 		"DELETE /apps/{app}/users/{user}/schedules/{schedule}",
@@ -74,6 +75,9 @@ func TestRoutes(t *testing.T) {
 		"DELETE /apps/{app}/users/{user}/sessions/{session}/artifacts/{name}",
 		"GET /",
 		"GET /apps/{app}/app-info",
+		"GET /apps/{app}/triggers",
+		"GET /apps/{app}/triggers/{name}",
+		"GET /apps/{app}/triggers/{name}/deliveries",
 		"GET /apps/{app}/users/{user}/credentials",
 		"GET /apps/{app}/users/{user}/schedules",
 		"GET /apps/{app}/users/{user}/schedules/{schedule}",
@@ -108,9 +112,12 @@ func TestRoutes(t *testing.T) {
 		"GET /readyz",
 		"GET /usage",
 		"GET /version",
+		"PATCH /apps/{app}/triggers/{name}",
 		"PATCH /apps/{app}/users/{user}/memory",
 		"PATCH /apps/{app}/users/{user}/schedules/{schedule}",
 		"PATCH /apps/{app}/users/{user}/sessions/{session}",
+		"POST /apps/{app}/triggers",
+		"POST /apps/{app}/triggers/{name}",
 		"POST /apps/{app}/users/{user}/schedules",
 		"POST /apps/{app}/users/{user}/schedules/{schedule}/run",
 		"POST /apps/{app}/users/{user}/sessions",

@@ -12,7 +12,10 @@ import (
 	"github.com/parley-run/parley/internal/script"
 )
 
-func init() { registry.Register[link.LoadScripts]("", load) }
+func init() {
+	registry.Register[link.LoadScripts]("", load)
+	registry.Register[link.YAML]("", script.YAML)
+}
 
 func load(ctx context.Context, o link.ScriptOptions) (link.Scripts, error) {
 	loaded, err := script.Load(ctx, script.Options{

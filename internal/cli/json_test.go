@@ -97,6 +97,13 @@ func TestEveryCommandWithFactsHasJSON(t *testing.T) {
 		{"schedules delete", "hourly"},
 		{"inbox list", ""},
 		{"inbox answer", entry + " --response Tuesday"},
+		{"triggers create", "hook --check secret"},
+		{"triggers list", ""},
+		{"triggers show", "hook"},
+		{"triggers pause", "hook"},
+		{"triggers resume", "hook"},
+		{"triggers rotate", "hook"},
+		{"triggers delete", "hook"},
 		{"replay", "spoken --offline --agent_dir " + weather + database},
 		{"eval", ""}, // see its own tests
 	}
@@ -105,7 +112,7 @@ func TestEveryCommandWithFactsHasJSON(t *testing.T) {
 			continue
 		}
 		args := append(strings.Fields(c.name+" "+c.args), "--json")
-		if strings.HasPrefix(c.name, "sessions") || strings.HasPrefix(c.name, "runs") || strings.HasPrefix(c.name, "schedules") {
+		if strings.HasPrefix(c.name, "sessions") || strings.HasPrefix(c.name, "runs") || strings.HasPrefix(c.name, "schedules") || strings.HasPrefix(c.name, "triggers") {
 			args = append(args, "--server", s.url)
 		}
 		if strings.HasPrefix(c.name, "inbox") {

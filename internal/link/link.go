@@ -16,6 +16,9 @@ import (
 // LoadScripts loads applications that are written in TypeScript.
 type LoadScripts func(ctx context.Context, o ScriptOptions) (Scripts, error)
 
+// YAML returns a document of YAML as JSON.
+type YAML func(text []byte) ([]byte, error)
+
 // DevUI creates the handler of the developer UI; dir is UIConfig.Dir.
 type DevUI func(dir string) (http.Handler, error)
 
@@ -69,6 +72,9 @@ type Scripts interface {
 	ReloadError(app string) error
 	// Code identifies the code of an application that is served; empty if there is none.
 	Code(app string) string
+	// Getenv returns a variable of the environment of an application; empty if there is
+	// none.
+	Getenv(app, variable string) string
 	Engines() []Engines
 	Close()
 }

@@ -53,6 +53,7 @@ func (none) CostWarning(string)                                         {}
 func (none) Ended(*session.Run, bool)                                   {}
 func (none) Appended(time.Duration, error)                              {}
 func (none) Login(string)                                               {}
+func (none) Delivery(string, string)                                    {}
 func (none) Forgotten(...session.Key)                                   {}
 func (none) Watch(func() Levels)                                        {}
 func (none) Metrics() http.Handler                                      { return nil }

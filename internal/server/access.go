@@ -26,6 +26,7 @@ type need struct {
 var areas = map[string]access.Scope{
 	"/apps/{app}/users/{user}/schedules": access.Schedules,
 	"/inbox":                             access.Inbox,
+	triggersPath:                         access.Triggers,
 }
 
 // needs lists the routes whose path has no user. Routes that are missing here require an administrator, so a new route
@@ -73,6 +74,9 @@ func needOf(pattern string) need {
 	method, path, ok := strings.Cut(pattern, " ")
 	if !ok {
 		method, path = "", pattern
+	}
+	if pattern == "POST "+triggerPath {
+		return need{public: true} // the trigger checks the sender
 	}
 	if n, ok := needs[path]; ok {
 		return n

@@ -142,6 +142,8 @@ type Observer interface {
 	Request(r *http.Request, id string) (*http.Request, Observed)
 	// Stream is called when a client starts to follow a run.
 	Stream() (ended func())
+	// Delivery counts the outcome of a request for a trigger. The application is empty if the sender is unknown.
+	Delivery(app, outcome string)
 }
 
 // Observed is a request that an Observer has seen.

@@ -62,7 +62,7 @@ func TestRefusalsAreDocumented(t *testing.T) {
 				}
 				rec := do(t, srv, method, inPaths.Replace(path), sent, tt.header...)
 				want := tt.want
-				if open[path] {
+				if isOpen(route) {
 					want = tt.public
 				}
 				if want != 0 && rec.Code != want {
@@ -84,11 +84,16 @@ func TestRefusalsAreDocumented(t *testing.T) {
 			for range 2 {
 				rec = do(t, srv, method, inPaths.Replace(path), sent)
 			}
-			if !open[path] && (rec.Code != http.StatusTooManyRequests || rec.Header().Get("Retry-After") == "") {
+			if !isOpen(route) && (rec.Code != http.StatusTooManyRequests || rec.Header().Get("Retry-After") == "") {
 				t.Errorf("%s: %d, Retry-After %q", route, rec.Code, rec.Header().Get("Retry-After"))
 			}
 		}
 	})
+}
+
+func isOpen(route string) bool {
+	_, path, _ := strings.Cut(route, " ")
+	return open[path] || route == "POST /apps/{app}/triggers/{name}"
 }
 
 // open lists the routes without authentication, on a server with the UI.

@@ -21,6 +21,7 @@ import (
 	"github.com/parley-run/parley/internal/price"
 	"github.com/parley-run/parley/internal/run"
 	"github.com/parley-run/parley/internal/schedule"
+	"github.com/parley-run/parley/internal/trigger"
 	"github.com/parley-run/parley/session"
 )
 
@@ -49,6 +50,10 @@ type Options struct {
 	Schedules *schedule.Service
 	// Inbox is nil if the store has none.
 	Inbox *inbox.Service
+	// Triggers start runs for other services; nil for none. Recall says what those who have created them may do now;
+	// nil for everything.
+	Triggers *trigger.Service
+	Recall   access.Recall
 	// PublicURL is the URL of the server for users. It enables managed logins. It may be nil.
 	PublicURL *url.URL
 	// AllowOrigins are the web origins, in addition to the server's own, whose pages may call it. A * matches any text.
@@ -159,9 +164,9 @@ type route struct {
 // routes returns the routes of the contract.
 func (s *Server) routes() []route {
 	if s.UI == nil {
-		return s.clientRoutes()
+		return slices.Concat(s.clientRoutes(), s.triggerRoutes())
 	}
-	return slices.Concat(s.clientRoutes(), s.devRoutes(), s.signInRoutes())
+	return slices.Concat(s.clientRoutes(), s.triggerRoutes(), s.devRoutes(), s.signInRoutes())
 }
 
 func (s *Server) clientRoutes() []route {

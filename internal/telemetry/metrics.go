@@ -39,6 +39,7 @@ type metrics struct {
 	warnings *prometheus.CounterVec
 	firings  *prometheus.CounterVec
 	delays   prometheus.Histogram
+	triggers *prometheus.CounterVec
 
 	apps, modelNames, errors bounded
 
@@ -96,10 +97,11 @@ func newMetrics(version string) *metrics {
 		warnings: counter("parley_cost_warnings_total", "Users who have reached the cost of a day of which there is a warning.", "app"),
 		firings:  counter("parley_schedule_firings_total", "Times at which schedules were due, and what came of them here.", "app", "outcome"),
 		delays:   prometheus.NewHistogram(prometheus.HistogramOpts{Name: "parley_schedule_delay_seconds", Help: "Time between when a schedule was due and when its run was started here.", Buckets: lateness}),
+		triggers: counter("parley_trigger_deliveries_total", "Requests for triggers, and what has come of them. Those of unknown senders have no application.", "app", "outcome"),
 	}
 	m.stored = m.appends.WithLabelValues("stored")
 	m.registry.MustRegister(m.requests, m.active, m.streams, m.runs, m.queued, m.models, m.tokens, m.tools, m.appends, m.logins,
-		m.cost, m.unpriced, m.warnings, m.firings, m.delays,
+		m.cost, m.unpriced, m.warnings, m.firings, m.delays, m.triggers,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	about := prometheus.NewGauge(prometheus.GaugeOpts{Name: "parley_build_info", Help: "The version that runs.", ConstLabels: prometheus.Labels{"version": version}})
 	about.Set(1)
@@ -311,6 +313,11 @@ func (t *Telemetry) Appended(took time.Duration, err error) {
 
 // Login counts the outcome of a login.
 func (t *Telemetry) Login(outcome string) { t.metrics.logins.WithLabelValues(outcome).Inc() }
+
+// Delivery counts the outcome of a request for a trigger.
+func (t *Telemetry) Delivery(app, outcome string) {
+	t.metrics.triggers.WithLabelValues(t.metrics.apps.of(app), outcome).Inc()
+}
 
 // Stream counts the clients that follow a run.
 func (t *Telemetry) Stream() (ended func()) {

@@ -15,6 +15,7 @@ var secretTests = []test{
 	{"Secret/Apart", secretApart},
 	{"Secret/List", secretList},
 	{"Secret/Walk", secretWalk},
+	{"Secret/OfApplication", secretOfApplication},
 	{"Secret/GoesWithItsSession", secretGoesWithItsSession},
 	{"Secret/IsNowhereElse", secretIsNowhereElse},
 }
@@ -250,5 +251,35 @@ func secretWalk(k *kit) {
 		if s.Session != "" || s.Name != "two" {
 			k.Errorf("after its session, %v is there", s.SecretID)
 		}
+	}
+}
+
+// A secret of an application has no user, and is not one of a user of the application.
+func secretOfApplication(k *kit) {
+	k.create(key("s"), nil)
+	id := session.SecretID{App: "app", Name: "trigger/one"}
+	version := k.put(id, 0, "one")
+	if _, err := k.store.PutSecret(k.Context(), &session.Secret{SecretID: id, Sealed: []byte("x")}); !errors.Is(err, session.ErrChanged) {
+		k.Errorf("stored twice: %v", err)
+	}
+	k.put(id, version, "two")
+	k.put(session.SecretID{App: "other", Name: "trigger/one"}, 0, "of another")
+	if got := k.sealed(id); got != "two" {
+		k.Errorf("it is %q", got)
+	}
+	for user, want := range map[string]int{"": 1, "user": 0} {
+		if list, err := k.store.ListSecrets(k.Context(), "app", user); err != nil || len(list) != want {
+			k.Errorf("%q has %d secrets, %v", user, len(list), err)
+		}
+	}
+	page, err := k.store.WalkSecrets(k.Context(), 0, 10)
+	if err != nil || len(page) != 2 {
+		k.Errorf("there are %d secrets, %v", len(page), err)
+	}
+	if err := k.store.DeleteSecret(k.Context(), id); err != nil {
+		k.Fatal(err)
+	}
+	if got := k.sealed(id); got != "" {
+		k.Errorf("after it was deleted, it is %q", got)
 	}
 }
