@@ -39,6 +39,7 @@ type term struct {
 	path []string // nil for a text
 	text string
 	name string // as it is written
+	full bool   // an empty text is no value: || follows
 }
 
 // constant reports whether the template has no placeholders.
@@ -84,7 +85,7 @@ func parseTerms(text string) (terms []term, rest string, err error) {
 		if strings.HasPrefix(text, `"`) {
 			one, text, err = parseText(text)
 		} else {
-			end := strings.IndexAny(text, " \t\n}?")
+			end := strings.IndexAny(text, " \t\n}?|")
 			if end < 0 {
 				return nil, "", errors.New("a placeholder has no end: write {{ body.name }}")
 			}
@@ -100,6 +101,10 @@ func parseTerms(text string) (terms []term, rest string, err error) {
 			return terms, after, nil
 		}
 		after, ok := strings.CutPrefix(text, "??")
+		if !ok {
+			after, ok = strings.CutPrefix(text, "||")
+			terms[len(terms)-1].full = ok
+		}
 		if !ok {
 			return nil, "", errors.New(`a placeholder is a path, such as {{ body.name }}, or has several values, such as {{ body.name ?? "none" }}`)
 		}
@@ -187,7 +192,7 @@ func (p *part) value(payload any) (any, error) {
 		if one.path == nil {
 			return one.text, nil
 		}
-		if v := lookUp(payload, one.path); v != nil {
+		if v := lookUp(payload, one.path); v != nil && (v != "" || !one.full) {
 			return v, nil
 		}
 	}

@@ -14,7 +14,7 @@ func values(tb testing.TB) map[string]any {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	return map[string]any{"body": body, "headers": map[string]any{"x-event": "push"}, "query": map[string]any{"q": "1"}, "attributes": map[string]any{}, "id": "7"}
+	return map[string]any{"body": body, "headers": map[string]any{"x-event": "push"}, "query": map[string]any{"q": "1", "empty": ""}, "attributes": map[string]any{}, "id": "7"}
 }
 
 func TestTemplates(t *testing.T) {
@@ -31,6 +31,8 @@ func TestTemplates(t *testing.T) {
 		"{{ body.issue.open }}":                  "true",
 		`{{ body.none ?? "no } }} \"x\"" }}`:     `no } }} "x"`,
 		`{{ body.none ?? body.issue.none??id }}`: "7",
+		`{{ body.none || query.empty||id }}`:     "7",
+		`{{ query.empty ?? id }}`:                "",
 		`{{ "{{" }} x }}`:                        "{{ x }}",
 		"{{ body.issue.labels }}":                "[\n  \"a\",\n  {\n    \"name\": \"b\"\n  }\n]",
 	} {
