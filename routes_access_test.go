@@ -75,8 +75,15 @@ func routeTable(run string) map[string]routeAccess {
 		"POST /apps/{app}/users/{user}/sessions/{session}/rewind":              {ofBob + "/back/rewind", `{"rewindBeforeInvocationId":"e-1"}`, yours, hidden, closed},
 		"GET /apps/{app}/users/{user}/sessions/{session}/export":               {s1 + "/export", "", yours, hidden, closed},
 		"POST /apps/{app}/users/{user}/sessions/{session}/import":              {ofBob + "/imported/import", `{"parley":1,"appName":"weather","userId":"alice","sessionId":"x","state":{},"createTime":1}` + "\n", yours, hidden, closed},
-		"GET /apps/{app}/users/{user}/credentials":                             {"/apps/weather/users/bob/credentials", "", yours, hidden, closed},
-		"DELETE /apps/{app}/users/{user}/credentials":                          {"/apps/weather/users/bob/credentials", "", yours, hidden, closed},
+		"GET /apps/{app}/users/{user}/sessions/{session}/shares":               {s1 + "/shares", "", yours, hidden, closed},
+		"POST /apps/{app}/users/{user}/sessions/{session}/shares":              {s1 + "/shares", "{}", http.StatusCreated, hidden, closed},
+		"DELETE /apps/{app}/users/{user}/sessions/{session}/shares/{share}":    {s1 + "/shares/none", "", hidden, hidden, closed},
+		// The link is the right, so every caller may try one.
+		"GET /shared/{token}":                         {"/shared/none", "", hidden, hidden, hidden},
+		"GET /shared/{token}/conversation":            {"/shared/none/conversation", "", hidden, hidden, hidden},
+		"GET /shared/{token}/files/{file}":            {"/shared/none/files/0", "", hidden, hidden, hidden},
+		"GET /apps/{app}/users/{user}/credentials":    {"/apps/weather/users/bob/credentials", "", yours, hidden, closed},
+		"DELETE /apps/{app}/users/{user}/credentials": {"/apps/weather/users/bob/credentials", "", yours, hidden, closed},
 
 		"GET /apps/{app}/users/{user}/sessions/{session}/artifacts":                                    {s1 + "/artifacts", "", yours, hidden, closed},
 		"POST /apps/{app}/users/{user}/sessions/{session}/artifacts":                                   {s1 + "/artifacts", `{"filename":"b","artifact":{"text":"x"}}`, yours, hidden, closed},

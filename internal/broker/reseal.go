@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/parley-run/parley/internal/broker/vault"
+	"github.com/parley-run/parley/internal/sharelink"
 	"github.com/parley-run/parley/session"
 )
 
@@ -40,7 +41,8 @@ func (done *Resealed) round(ctx context.Context, secrets session.Secrets, v *vau
 		}
 		for _, s := range page {
 			after = s.Version
-			if strings.HasPrefix(s.Name, lockPrefix) || len(s.Sealed) == 0 || !v.Stale(s.Sealed) { // notes of the inbox have nothing sealed
+			// Notes of the inbox have nothing sealed; shared links have hashes.
+			if strings.HasPrefix(s.Name, lockPrefix) || strings.HasPrefix(s.Name, sharelink.Prefix) || len(s.Sealed) == 0 || !v.Stale(s.Sealed) {
 				continue
 			}
 			fresh, ok := reseal(s, v)

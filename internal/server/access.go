@@ -44,6 +44,10 @@ var needs = map[string]need{
 	callbackPath:      {public: true},
 	signOutPath:       {public: true},
 
+	sharedPath:                   {public: true}, // the link is the right
+	sharedPath + "/conversation": {public: true},
+	sharedPath + "/files/{file}": {public: true},
+
 	"/run":     {scope: access.Run}, // the body names the user
 	"/run_sse": {scope: access.Run},
 	"/usage":   {scope: access.Read}, // the query names the user

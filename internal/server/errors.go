@@ -62,7 +62,7 @@ func (s *Server) failAs(w http.ResponseWriter, r *http.Request, err error, write
 	}
 	e := toHTTP(err, subjectOf(r))
 	if e.status >= http.StatusInternalServerError && e.cause != nil {
-		s.Log.ErrorContext(r.Context(), "request failed", "request_id", w.Header().Get(requestIDHeader), "method", r.Method, "path", r.URL.Path, "err", e.cause)
+		s.Log.ErrorContext(r.Context(), "request failed", "request_id", w.Header().Get(requestIDHeader), "method", r.Method, "path", loggedPath(r), "err", e.cause)
 	}
 	if out, ok := w.(*writer); ok && out.status != 0 {
 		return // too late: the response has begun

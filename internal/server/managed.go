@@ -94,7 +94,9 @@ func showPage(w http.ResponseWriter, status int, page loginPageData) {
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("X-Frame-Options", "DENY")
 	// The URLs of these pages must not leak to other sites, but a form that is sent from here must have an origin.
-	h.Set("Referrer-Policy", "same-origin")
+	if h.Get("Referrer-Policy") == "" {
+		h.Set("Referrer-Policy", "same-origin")
+	}
 	w.WriteHeader(status)
 	_, _ = io.WriteString(w, page.html()) // the user may have left
 }

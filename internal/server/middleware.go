@@ -125,7 +125,7 @@ func (s *Server) observe(next http.Handler) http.Handler {
 				s.fail(out, r, &httpError{status: http.StatusInternalServerError, message: "Internal Server Error"})
 			}
 			if debugging {
-				line := []any{"request_id", id, "method", r.Method, "path", r.URL.Path, "status", out.status, "duration", time.Since(start)}
+				line := []any{"request_id", id, "method", r.Method, "path", loggedPath(r), "status", out.status, "duration", time.Since(start)}
 				if run := out.Header().Get(runHeader); run != "" {
 					line = append(line, "run_id", run)
 				}

@@ -100,6 +100,7 @@ func isOpen(route string) bool {
 var open = map[string]bool{
 	"/": true, "/health": true, "/healthz": true, "/readyz": true, "/oauth/start": true, "/oauth/callback": true, "/inbox/link": true,
 	"/dev-ui/caller": true, "/dev-ui/signin": true, "/dev-ui/signin/callback": true, "/dev-ui/signout": true,
+	"/shared/{token}": true, "/shared/{token}/conversation": true, "/shared/{token}/files/{file}": true,
 }
 
 // Every route with a body refuses bad bodies in the same way.

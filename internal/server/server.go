@@ -21,6 +21,7 @@ import (
 	"github.com/parley-run/parley/internal/price"
 	"github.com/parley-run/parley/internal/run"
 	"github.com/parley-run/parley/internal/schedule"
+	"github.com/parley-run/parley/internal/sharelink"
 	"github.com/parley-run/parley/internal/trigger"
 	"github.com/parley-run/parley/session"
 )
@@ -125,6 +126,8 @@ type Server struct {
 	handler http.Handler
 	spools  spools
 	refused refusedOrigins
+	shares  *sharelink.Links
+	visits  *access.Rate // of shares
 
 	faces     []*face.Face
 	hosting   []*face.Face    // of the platforms; clients need not know of them
@@ -139,7 +142,7 @@ func New(o Options) *Server {
 	if o.MaxArtifact == 0 {
 		o.MaxArtifact = DefaultMaxArtifact
 	}
-	s := &Server{Options: o, mux: http.NewServeMux()}
+	s := &Server{Options: o, mux: http.NewServeMux(), shares: sharelink.New(o.Store.Secrets), visits: access.NewRate(maxVisits)}
 	for _, r := range slices.Concat(s.routes(), s.nested()) {
 		s.mux.Handle(r.method+" "+r.path, s.handle(r.handler))
 	}
@@ -166,7 +169,7 @@ func (s *Server) routes() []route {
 	if s.UI == nil {
 		return slices.Concat(s.clientRoutes(), s.triggerRoutes())
 	}
-	return slices.Concat(s.clientRoutes(), s.triggerRoutes(), s.devRoutes(), s.signInRoutes())
+	return slices.Concat(s.clientRoutes(), s.triggerRoutes(), s.devRoutes(), s.signInRoutes(), s.shareRoutes())
 }
 
 func (s *Server) clientRoutes() []route {

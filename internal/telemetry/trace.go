@@ -80,7 +80,7 @@ func untraced(path string) bool {
 	case "/health", "/healthz", "/readyz", "/metrics", "/":
 		return true
 	}
-	for _, prefix := range []string{"/dev/", "/debug/", "/ui/", "/dev-ui/"} {
+	for _, prefix := range []string{"/dev/", "/debug/", "/ui/", "/dev-ui/", "/shared/"} {
 		if strings.HasPrefix(path, prefix) {
 			return true
 		}

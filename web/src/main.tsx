@@ -1,6 +1,6 @@
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { setNonce } from 'get-nonce';
-import { StrictMode } from 'react';
+import { lazy, StrictMode, Suspense } from 'react';
 import { createRoot } from 'react-dom/client';
 
 import { connection } from './api/connection';
@@ -10,6 +10,8 @@ import { watchCaller } from './caller';
 import { deliverLogin } from './login';
 import { Mishap } from './mishap';
 import './styles.css';
+
+const SharedScreen = lazy(() => import('./shared'));
 
 const root = createRoot(document.getElementById('root')!);
 
@@ -31,7 +33,7 @@ if (deliverLogin()) {
     <StrictMode>
       <QueryClientProvider client={client}>
         <Mishap>
-          <App />
+          {window.location.pathname.startsWith('/shared/') ? <Suspense><SharedScreen /></Suspense> : <App />}
         </Mishap>
       </QueryClientProvider>
     </StrictMode>,

@@ -94,6 +94,10 @@ export const calls = {
     file,
   }),
 
+  shares: (key: Key): Call => ({ method: 'GET', path: `${sessionPath(key)}/shares` }),
+  createShare: (key: Key, body: { expiresIn: number; includeTools: boolean; atEventId?: string }): Call => ({ method: 'POST', path: `${sessionPath(key)}/shares`, body }),
+  revokeShare: (key: Key, share: string): Call => ({ method: 'DELETE', path: `${sessionPath(key)}/shares/${enc(share)}` }),
+
   artifacts: (key: Key): Call => ({ method: 'GET', path: `${sessionPath(key)}/artifacts` }),
   artifactVersions: (key: Key, name: string): Call => ({ method: 'GET', path: `${artifactPath(key, name)}/versions/metadata` }),
   artifactVersion: (key: Key, name: string, version: number): Call => ({ method: 'GET', path: `${artifactPath(key, name)}/versions/${version}/metadata` }),

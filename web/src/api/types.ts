@@ -14,6 +14,7 @@ export type RecordedStep = Schemas['RecordedStep'];
 export type ReplayPlan = Schemas['ReplayPlan'];
 export type ReplayReport = Schemas['ReplayReport'];
 export type ArtifactVersion = Schemas['ArtifactVersion'];
+export type Share = Schemas['Share'];
 // Who uses the UI, and how they could sign in: the UI's own, not of the contract.
 export interface About {
   signIn: 'none' | 'key' | 'token'; // what a user may type in

@@ -12,11 +12,15 @@ import type { Item } from '../ui/menu';
 import { Action, Button, Field } from '../ui/parts';
 import { say } from '../ui/toast';
 
+/** What an item of the menu of a session opens. */
+export type SessionDialog = 'edit' | 'delete' | 'share';
+
 /** The menu of a session. */
-export const sessionItems = (id: Key, actions: ReturnType<typeof useSessionActions>, open: (what: 'edit' | 'delete') => void): Item[] => [
+export const sessionItems = (id: Key, actions: ReturnType<typeof useSessionActions>, open: (what: SessionDialog) => void): Item[] => [
   { label: 'Title and labels', icon: 'edit', changes: true, act: () => open('edit') },
   { label: 'Artifacts', icon: 'file', act: () => navigate(to.artifact(id)) },
   { label: 'Fork', icon: 'fork', act: actions.fork, call: calls.fork(id) },
+  { label: 'Share…', icon: 'out', changes: true, act: () => open('share') },
   { label: 'Export', icon: 'down', act: actions.export, call: calls.export(id) },
   { label: 'Delete', icon: 'trash', danger: true, act: () => open('delete'), call: calls.deleteSession(id) },
 ];

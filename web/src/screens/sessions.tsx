@@ -19,7 +19,8 @@ import { DeleteChosen } from './deletechosen';
 import { NewSession } from './newsession';
 import { hasWord, Said } from './said';
 import { SavedSearches } from './savedsearches';
-import { DeleteDialog, EditDialog, sessionItems, useSessionActions } from './sessionactions';
+import { DeleteDialog, EditDialog, sessionItems, useSessionActions, type SessionDialog } from './sessionactions';
+import { ShareDialog } from './sharedialog';
 
 const columns: Column[] = [{ name: 'title' }, { name: 'labels', from: 'md' }, { name: 'last run', from: 'sm' }, { name: 'events', from: 'sm' }, { name: 'changed' }];
 
@@ -122,7 +123,7 @@ interface RowProps {
 function SessionRow({ row, parent, id, pick, marked, mark }: RowProps) {
   const { session, preview, status, eventCount } = row;
   const title = row.title || session.id;
-  const [open, setOpen] = useState<'edit' | 'delete'>();
+  const [open, setOpen] = useState<SessionDialog>();
   const actions = useSessionActions(id);
   const state = session.state as JsonObject;
   const { labels } = metadataOf(state);
@@ -155,6 +156,7 @@ function SessionRow({ row, parent, id, pick, marked, mark }: RowProps) {
       <td className="py-0.5 pr-2 text-right">
         <Menu trigger={<Button tone="quiet" icon="more" bare title={`Actions for ${title}`}>{`Actions for ${title}`}</Button>} items={items} />
         <EditDialog open={open === 'edit'} onClose={() => setOpen(undefined)} id={id} state={state} />
+        <ShareDialog open={open === 'share'} onClose={() => setOpen(undefined)} id={id} />
         <DeleteDialog open={open === 'delete'} onClose={() => setOpen(undefined)} id={id} title={title} remove={() => (setOpen(undefined), actions.remove())} />
       </td>
     </tr>

@@ -69,7 +69,7 @@ interface FrameProps {
 const inert = 'a, button, input, textarea, select, label, summary, audio, video, [data-pending]';
 
 /** A line of the ledger: its number in the margin, who, what, and when. All of it is one target; the number is the one for keyboards. */
-function Frame({ number, author, same, children, tone, label, note, selected, onSelect, actions }: FrameProps) {
+export function Frame({ number, author, same, children, tone, label, note, selected, onSelect, actions }: FrameProps) {
   const click = (e: MouseEvent) => {
     const selecting = window.getSelection()?.isCollapsed === false;
     if (!selecting && !(e.target as Element).closest(inert)) onSelect?.();
@@ -251,7 +251,7 @@ function Note({ children }: { children: ReactNode }) {
   return <p className="truncate font-mono text-2xs leading-5 text-faint">{children}</p>;
 }
 
-function PartView({ part, event, hide }: { part: Part; event: Event; hide: string[] }) {
+export function PartView({ part, event, hide }: { part: Part; event: Event; hide: string[] }) {
   const { author } = event;
   if (part.thought) return <Thought text={part.text ?? ''} />;
   if (part.text !== undefined) return author === 'user' ? <p className="text-base whitespace-pre-wrap [overflow-wrap:anywhere]">{part.text}</p> : <Markdown text={part.text} />;

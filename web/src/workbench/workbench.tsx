@@ -11,7 +11,8 @@ import { nameOf, titleOf } from '../log/labels';
 import { pendingOf } from '../log/pending';
 import { isLocal, rowsOf, textOf } from '../log/rows';
 import { Link, navigate, setQuery, to, useQuery } from '../router';
-import { DeleteDialog, EditDialog, sessionItems, useSessionActions } from '../screens/sessionactions';
+import { DeleteDialog, EditDialog, sessionItems, useSessionActions, type SessionDialog } from '../screens/sessionactions';
+import { ShareDialog } from '../screens/sharedialog';
 import { NewSession } from '../screens/newsession';
 import { focusComposer, typing } from '../shortcuts';
 import { CostText, useCostNotice } from '../ui/cost';
@@ -164,7 +165,7 @@ function Ready({ model, snapshot }: { model: SessionModel; snapshot: Snapshot })
 
   return (
     <div className="flex h-full min-h-0 flex-col">
-      <Header model={model} snapshot={snapshot} waiting={pending.length} />
+      <Header model={model} snapshot={snapshot} waiting={pending.length} at={at && { id: at.id, number: selected + 1 }} />
       <div role="tablist" aria-label="Parts of the workbench" className="flex shrink-0 border-b bg-sunk px-2 lg:hidden">
         {(['chat', 'run', 'event', 'state'] as const).map((p) => (
           <button key={p} type="button" role="tab" aria-selected={pane === p} onClick={() => setPane(p)} className="h-9 flex-1 border-b-2 border-transparent text-soft aria-selected:border-accent aria-selected:font-semibold aria-selected:text-ink">
@@ -244,11 +245,11 @@ function SideTabs({ pane, selected, event, state, selectionKey }: { pane: Pane; 
 }
 
 /** What the palette calls the items of the menu. */
-const sentence: { [label: string]: string } = { 'Title and labels': 'Change title and labels', Artifacts: 'Show the artifacts', Fork: 'Fork the session', Export: 'Export the session', Delete: 'Delete the session', Refresh: 'Refresh the session' };
+const sentence: { [label: string]: string } = { 'Title and labels': 'Change title and labels', Artifacts: 'Show the artifacts', Fork: 'Fork the session', Export: 'Export the session', 'Share…': 'Share the session…', Delete: 'Delete the session', Refresh: 'Refresh the session' };
 
-function Header({ model, snapshot, waiting }: { model: SessionModel; snapshot: Snapshot; waiting: number }) {
+function Header({ model, snapshot, waiting, at }: { model: SessionModel; snapshot: Snapshot; waiting: number; at?: { id: string; number: number } | undefined }) {
   const { key } = model;
-  const [open, setOpen] = useState<'edit' | 'delete'>();
+  const [open, setOpen] = useState<SessionDialog>();
   const actions = useSessionActions(key);
   const title = nameOf(key.session, snapshot.state, snapshot.events);
   useEffect(() => {
@@ -284,6 +285,7 @@ function Header({ model, snapshot, waiting }: { model: SessionModel; snapshot: S
       <CurlMenu />
       <Menu trigger={<Button tone="quiet" icon="more" bare>Session actions</Button>} items={items} />
       <EditDialog open={open === 'edit'} onClose={() => setOpen(undefined)} id={key} state={snapshot.state as JsonObject} onSaved={() => void model.load('end')} />
+      <ShareDialog open={open === 'share'} onClose={() => setOpen(undefined)} id={key} at={at} />
       <DeleteDialog open={open === 'delete'} onClose={() => setOpen(undefined)} id={key} title={title} remove={() => actions.remove(() => navigate(to.user(key.app, key.user, 'sessions')))} />
     </header>
   );
