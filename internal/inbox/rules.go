@@ -16,9 +16,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/goccy/go-yaml"
-
 	"github.com/parley-run/parley/internal/access"
+	parts "github.com/parley-run/parley/internal/link"
+	"github.com/parley-run/parley/internal/registry"
 	"github.com/parley-run/parley/internal/run"
 	"github.com/parley-run/parley/session"
 )
@@ -78,7 +78,11 @@ func (r *Rule) Check() error {
 
 // Parse reads the rules of a file.
 func Parse(text []byte) ([]Rule, error) {
-	doc, err := yaml.YAMLToJSON(text)
+	decode, ok := registry.Find[parts.YAML]("")
+	if !ok { // directories come with scripts, and the decoder with them
+		return nil, registry.Missing("the reader of YAML", "typescript")
+	}
+	doc, err := decode(text)
 	if err != nil {
 		return nil, err
 	}
