@@ -47,6 +47,7 @@ import (
 	"github.com/parley-run/parley/internal/schedule"
 	"github.com/parley-run/parley/internal/server"
 	"github.com/parley-run/parley/internal/trigger"
+	"github.com/parley-run/parley/internal/webhook"
 	"github.com/parley-run/parley/session"
 )
 
@@ -61,6 +62,7 @@ type Server struct {
 
 	schedules *schedule.Service // nil if the store has none
 	scheduler *schedule.Runner  // nil if this server starts none
+	webhooks  *webhook.Service  // nil if there is no outbox
 
 	inbox    *serverInbox
 	triggers *trigger.Service
@@ -176,15 +178,17 @@ func (s *Server) open(ctx context.Context) (err error) {
 	if s.prices, err = price.Load(cfg.PriceFile); err != nil {
 		return inField("PriceFile", err)
 	}
+	s.openWebhooks()
 	s.recorder = s.newRecorder() //nolint:contextcheck // it ends with the server
 	s.engine = run.NewEngine(run.Options{
 		Passive: cfg.Sessions.Passive, Edges: s.edges(), Store: s.store, Peers: peers, Agent: s.apps.Agent, Models: names, Log: cfg.Log, MaxModelCalls: cfg.Limits.ModelCalls,
 		Lease: lease, TTL: cfg.Sessions.TTL, WaitTTL: cfg.waitTTL(), Now: cfg.Now,
 		MayAnswer: s.inboxRules().MayAnswer, Logins: logins{s.logins}, CredentialCall: string(cfg.Logins.Call), Artifacts: s.artifacts, Limits: cfg.Limits.engine(), Prices: s.prices,
-		Bounds: cfg.Limits.bounds(), Observer: s.telemetry,
+		Bounds: cfg.Limits.bounds(), Observer: s.telemetry, Reached: s.budgetReached,
 	})
 	s.evals, s.replays = s.newEvals(), s.newReplays(names)
 	s.telemetry.Watch(s.levels)
+	s.startWebhooks()
 	s.openSchedules()
 	s.openInbox()
 	s.openTriggers()
@@ -262,7 +266,7 @@ func (s *Server) handler(listening *net.TCPAddr) *server.Server {
 	loopback := s.cfg.local() && listening != nil && listening.IP.IsLoopback()
 	public, _ := s.cfg.Network.publicURL() // it is valid
 	return server.New(server.Options{
-		Engine: s.engine, Store: s.store, Logins: s.logins, Outbox: s.outbox, Schedules: s.schedules, Inbox: s.inbox.service, Triggers: s.triggers, Recall: s.recallFor(listening), PublicURL: public, Apps: s.apps, Log: s.cfg.Log,
+		Engine: s.engine, Store: s.store, Logins: s.logins, Outbox: s.outbox, Schedules: s.schedules, Inbox: s.inbox.service, Webhooks: s.webhooks, Triggers: s.triggers, Recall: s.recallFor(listening), PublicURL: public, Apps: s.apps, Log: s.cfg.Log,
 		Artifacts: s.artifacts, MaxArtifact: s.cfg.Artifacts.MaxBytes, SaveInputFiles: s.cfg.Artifacts.SaveInput,
 		AllowOrigins: s.cfg.Network.AllowOrigins, LoopbackOnly: loopback, AllowHosts: s.cfg.Network.AllowHosts,
 		Gate: s.gateFor(listening), Issuers: s.issuers, MainApp: s.cfg.Network.A2AApp, A2AURL: s.cfg.Network.A2AURL, Rate: s.rate,

@@ -122,6 +122,16 @@ func routeTable(run string) map[string]routeAccess {
 		"DELETE /apps/{app}/triggers/{name}":         {"/apps/weather/triggers/none", "", hidden, hidden, closed},
 		"GET /apps/{app}/triggers/{name}/deliveries": {"/apps/weather/triggers/none/deliveries", "", hidden, hidden, closed},
 		"POST /apps/{app}/triggers/{name}":           {"/apps/weather/triggers/none", "{}", closed, closed, closed},
+		// Webhooks get what concerns all users.
+		"GET /apps/{app}/webhooks":                                         {"/apps/weather/webhooks", "", denied, denied, closed},
+		"POST /apps/{app}/webhooks":                                        {"/apps/weather/webhooks", `{"url":"https://example.com/"}`, denied, denied, closed},
+		"GET /apps/{app}/webhooks/{webhook}":                               {"/apps/weather/webhooks/none", "", denied, denied, closed},
+		"PATCH /apps/{app}/webhooks/{webhook}":                             {"/apps/weather/webhooks/none", `{"events":[]}`, denied, denied, closed},
+		"DELETE /apps/{app}/webhooks/{webhook}":                            {"/apps/weather/webhooks/none", "", denied, denied, closed},
+		"POST /apps/{app}/webhooks/{webhook}/rotate":                       {"/apps/weather/webhooks/none/rotate", "", denied, denied, closed},
+		"POST /apps/{app}/webhooks/{webhook}/test":                         {"/apps/weather/webhooks/none/test", "", denied, denied, closed},
+		"GET /apps/{app}/webhooks/{webhook}/deliveries":                    {"/apps/weather/webhooks/none/deliveries", "", denied, denied, closed},
+		"POST /apps/{app}/webhooks/{webhook}/deliveries/{delivery}/replay": {"/apps/weather/webhooks/none/deliveries/1/replay", "", denied, denied, closed},
 
 		"GET /dev/apps/{app}/users/{user}/runs":     {"/dev/apps/weather/users/bob/runs", "", yours, hidden, closed},
 		"GET /dev/apps/{app}/users/{user}/sessions": {"/dev/apps/weather/users/bob/sessions", "", yours, hidden, closed},

@@ -26,7 +26,7 @@ func (s *Server) openSchedules() {
 	if runs < 0 || s.cfg.Sessions.Passive {
 		return
 	}
-	s.scheduler = schedule.Run(schedule.Options{Store: s.store.Schedules, Starter: starter, Runs: runs, Log: s.cfg.Log, Observer: s.telemetry})
+	s.scheduler = schedule.Run(schedule.Options{Store: s.store.Schedules, Starter: starter, Runs: runs, Log: s.cfg.Log, Observer: s.telemetry, Missed: s.scheduleMissed})
 }
 
 // scheduled starts runs for schedules.

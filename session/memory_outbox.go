@@ -41,7 +41,7 @@ type keptDelivery struct {
 func (k *keptDelivery) shown() *Delivery {
 	d := k.Delivery
 	d.Subscription, d.Age, d.Failed = *k.to, time.Since(k.since), !k.failed.IsZero()
-	d.Subscription.Key = k.Key
+	d.Key = k.Key
 	return &d
 }
 

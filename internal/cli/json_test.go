@@ -44,7 +44,7 @@ func TestJSON(t *testing.T) {
 // programs, exports, and texts for people and shells.
 func TestEveryCommandWithFactsHasJSON(t *testing.T) {
 	others := strings.Split("api_server,web,run,create,completion,help,sessions export,deploy cloud_run,deploy gke,deploy docker,deploy agentcore,deploy foundry", ",")
-	s, office := newService(t, nil), newService(t, asking(t))
+	s, office := newService(t, hooking), newService(t, asking(t))
 	entry := office.ask(t)
 	first := s.say(t, "one", "Hello")
 	if _, err := first.Wait(t.Context()); err != nil {
@@ -104,6 +104,13 @@ func TestEveryCommandWithFactsHasJSON(t *testing.T) {
 		{"triggers resume", "hook"},
 		{"triggers rotate", "hook"},
 		{"triggers delete", "hook"},
+		{"webhooks create", "hook --url http://127.0.0.1:1/hook"},
+		{"webhooks list", ""},
+		{"webhooks show", "hook"},
+		{"webhooks rotate", "hook"},
+		{"webhooks test", "hook"},
+		{"webhooks replay", "hook"},
+		{"webhooks delete", "hook"},
 		{"replay", "spoken --offline --agent_dir " + weather + database},
 		{"eval", ""}, // see its own tests
 	}
@@ -112,7 +119,7 @@ func TestEveryCommandWithFactsHasJSON(t *testing.T) {
 			continue
 		}
 		args := append(strings.Fields(c.name+" "+c.args), "--json")
-		if strings.HasPrefix(c.name, "sessions") || strings.HasPrefix(c.name, "runs") || strings.HasPrefix(c.name, "schedules") || strings.HasPrefix(c.name, "triggers") {
+		if strings.HasPrefix(c.name, "sessions") || strings.HasPrefix(c.name, "runs") || strings.HasPrefix(c.name, "schedules") || strings.HasPrefix(c.name, "triggers") || strings.HasPrefix(c.name, "webhooks") {
 			args = append(args, "--server", s.url)
 		}
 		if strings.HasPrefix(c.name, "inbox") {

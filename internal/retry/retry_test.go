@@ -40,8 +40,8 @@ func TestBackoff(t *testing.T) {
 }
 
 func TestPause(t *testing.T) {
-	for attempt, mean := range map[int]time.Duration{0: 1, 1: 1, 2: 2, 3: 4, 6: 32, 7: 60, 8: 60, 40: 60, 1 << 40: 60} {
-		mean *= time.Second
+	for attempt, seconds := range map[int]int{0: 1, 1: 1, 2: 2, 3: 4, 6: 32, 7: 60, 8: 60, 40: 60, 1 << 40: 60} {
+		mean := time.Duration(seconds) * time.Second
 		if pause := retry.Pause(attempt, time.Second, time.Minute); pause < mean/2 || pause >= mean*3/2 {
 			t.Errorf("after attempt %d, a pause of %v, want about %v", attempt, pause, mean)
 		}

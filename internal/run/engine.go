@@ -59,6 +59,9 @@ type Options struct {
 	Peers Peers
 	// Observer receives the activity of runs; nil disables it.
 	Observer Observer
+	// Reached is called when a user has reached a budget of a day, at least once; nil
+	// ignores it.
+	Reached func(context.Context, Reached) error
 	// Passive means that the engine only executes runs that are started with it: it
 	// claims no others, and leaves the upkeep of the store to other processes.
 	Passive bool

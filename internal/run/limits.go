@@ -51,6 +51,9 @@ const (
 	MaxDayCost     = "MAX_DAY_COST"
 )
 
+// WarnDayCost is the code of the cost of which there is a warning.
+const WarnDayCost = "WARN_DAY_COST"
+
 // LimitError refuses a run that may be accepted later.
 type LimitError struct {
 	Message string
@@ -172,6 +175,7 @@ func (a *admission) checkQuota(ctx context.Context) error {
 	if failure == nil {
 		return nil
 	}
+	a.engine.reached(ctx, owner{a.req.Key.App, a.req.Key.User}, failure.Code, failure.Message)
 	now := time.Now().UTC()
 	return &LimitError{
 		Message: failure.Message,
@@ -208,7 +212,36 @@ func (t *turn) budget() *agentrt.Failure {
 		t.logger().Warn("could not read what was used today", "err", err)
 		return nil // if the store stays unavailable, the next append ends the run
 	}
-	return limits.exceeded(tokens, nanos)
+	failure := limits.exceeded(tokens, nanos)
+	if failure != nil {
+		t.engine.reached(t.ctx, t.user(), failure.Code, failure.Message)
+	}
+	return failure
+}
+
+// Reached is that a user has reached a budget of a day.
+type Reached struct {
+	App, User string
+	// Budget is the code of the limit, or WarnDayCost, and Day its day in UTC.
+	Budget, Day string
+	Message     string
+}
+
+// reached reports a budget that is reached, once a day.
+func (e *Engine) reached(ctx context.Context, user owner, code, message string) {
+	type budget struct {
+		owner
+		code string
+	}
+	of, day := budget{user, code}, session.DayOf(time.Now())
+	if e.cfg.Reached == nil || e.quota.warned(of, day) {
+		return
+	}
+	if err := e.cfg.Reached(ctx, Reached{App: user.app, User: user.name, Budget: code, Day: day, Message: message}); err != nil {
+		e.cfg.Log.Warn("could not publish that a budget is reached", "app", user.app, "err", err)
+		return
+	}
+	e.quota.first(of, day)
 }
 
 // warnOfCost logs what a budget cannot count, and that a user has reached the cost of
@@ -233,6 +266,8 @@ func (t *turn) warnOfCost(models []session.ModelUsage) {
 			return
 		}
 		if r.nanos >= limits.WarnDayCost && q.first(user, r.day) {
+			t.engine.reached(t.recorder.ctx, user, WarnDayCost, fmt.Sprintf("The user has cost %s US dollars today, and there is a warning at %s.",
+				price.USD(r.nanos), price.USD(limits.WarnDayCost)))
 			t.logger().Warn("a user has reached the cost of a day of which there is a warning", "usd", price.USD(r.nanos), "warn_usd", price.USD(limits.WarnDayCost))
 			if o := t.engine.cfg.Observer; o != nil {
 				o.CostWarning(user.app)

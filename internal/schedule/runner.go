@@ -90,6 +90,9 @@ type Options struct {
 	// Runs bounds the runs that were started here and have not ended.
 	Runs int
 	Log  *slog.Logger
+	// Missed is called before it is stored that nothing was started for a time, perhaps
+	// more than once; it may be nil.
+	Missed func(ctx context.Context, d *session.DueSchedule) error
 	// Observer may be nil.
 	Observer Observer
 }
@@ -261,6 +264,12 @@ func (r *Runner) attempt(ctx context.Context, log *slog.Logger, d *session.DueSc
 		}
 	}
 	if what.missed {
+		if r.Missed != nil {
+			if err := r.Missed(ctx, d); err != nil {
+				r.again(ctx, log, d, err)
+				return "", nil
+			}
+		}
 		log.Info("a schedule was due while no server could start its run", "next", what.next)
 		return r.store(ctx, log, d, what.next, Firing{Outcome: Passed}), nil
 	}

@@ -133,9 +133,20 @@ func TestMissedTimes(t *testing.T) {
 			put(t, store, "u", string(policy), Spec{Cron: "@hourly", Missed: policy})
 		}
 		time.Sleep(3*time.Hour + 30*time.Minute)
-		r := Run(Options{Store: store, Starter: s, Runs: 4, Log: slog.New(slog.DiscardHandler)})
+		var published []string
+		publish := func(_ context.Context, d *session.DueSchedule) error {
+			published = append(published, d.ID+" "+d.Next.UTC().Format(time.TimeOnly))
+			if len(published) == 1 {
+				return errors.New("the database is busy")
+			}
+			return nil
+		}
+		r := Run(Options{Store: store, Starter: s, Runs: 4, Log: slog.New(slog.DiscardHandler), Missed: publish})
 		defer r.Close()
 		time.Sleep(time.Hour)
+		if want := []string{"skip 01:00:00", "skip 01:00:00"}; !slices.Equal(published, want) {
+			t.Errorf("published are %v, want %v", published, want)
+		}
 		for id, want := range map[string][]string{
 			"skip": {"01:00:00 missed", "04:00:00 started"},
 			"once": {"01:00:00 started", "04:00:00 started"},

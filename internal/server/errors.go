@@ -18,6 +18,7 @@ import (
 	"github.com/parley-run/parley/internal/inbox"
 	"github.com/parley-run/parley/internal/run"
 	"github.com/parley-run/parley/internal/schedule"
+	"github.com/parley-run/parley/internal/webhook"
 	"github.com/parley-run/parley/internal/wire"
 	"github.com/parley-run/parley/replay"
 	"github.com/parley-run/parley/session"
@@ -174,6 +175,12 @@ var errorMap = []func(error, subject) *httpError{
 	as(func(e *schedule.SpecError) *httpError {
 		return invalid(&wire.Error{Path: []any{e.Field}, Type: "value_error", Msg: e.Message})
 	}),
+	own(webhook.ErrNotFound, http.StatusNotFound),
+	own(webhook.ErrNoDelivery, http.StatusNotFound),
+	own(webhook.ErrExists, http.StatusConflict),
+	own(webhook.ErrTooMany, http.StatusConflict),
+	own(webhook.ErrTooManyRuns, http.StatusConflict),
+	as(webhookError),
 	is(tool.ErrNoArtifact, http.StatusNotFound, text(tool.ErrNoArtifact.Error())),
 	as(func(e *session.IdentifierError) *httpError {
 		return &httpError{status: http.StatusBadRequest, message: e.Error()}

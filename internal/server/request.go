@@ -19,6 +19,7 @@ import (
 	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/run"
+	"github.com/parley-run/parley/internal/webhook"
 	"github.com/parley-run/parley/internal/wire"
 	"github.com/parley-run/parley/session"
 	"github.com/parley-run/parley/tool"
@@ -144,6 +145,7 @@ func pathKey(r *http.Request) (session.Key, error) {
 type runRequest struct {
 	run.Request
 	cancelOnDisconnect bool
+	webhook            *webhook.Change // nil for none
 }
 
 // header is like Header.Get for a name in canonical form. Get canonicalizes the name first, which is measurable for the
@@ -208,6 +210,9 @@ func (s *Server) readRun(r *http.Request, doc []byte, req *runRequest, named boo
 				return concurrency.read(in, name)
 			case "onDisconnect":
 				return onDisconnect.read(in, name)
+			case "webhook":
+				req.webhook = &webhook.Change{}
+				return readWebhook(in, req.webhook, nil)
 			}
 			if !named {
 				return in.Skip()

@@ -24,7 +24,11 @@ const (
 
 // start starts the run that a request asks for.
 func (s *Server) start(w http.ResponseWriter, r *http.Request, req *runRequest) (*run.Run, error) {
-	started, err := s.Engine.Start(r.Context(), req.Request)
+	start := s.Engine.Start
+	if req.webhook != nil {
+		start = func(ctx context.Context, _ run.Request) (*run.Run, error) { return s.startTelling(ctx, req) }
+	}
+	started, err := start(r.Context(), req.Request)
 	if err != nil {
 		return nil, about(req.Key, err)
 	}

@@ -23,6 +23,7 @@ import (
 	"github.com/parley-run/parley/internal/schedule"
 	"github.com/parley-run/parley/internal/sharelink"
 	"github.com/parley-run/parley/internal/trigger"
+	"github.com/parley-run/parley/internal/webhook"
 	"github.com/parley-run/parley/session"
 )
 
@@ -55,6 +56,8 @@ type Options struct {
 	// nil for everything.
 	Triggers *trigger.Service
 	Recall   access.Recall
+	// Webhooks is nil if the server sends none.
+	Webhooks *webhook.Service
 	// PublicURL is the URL of the server for users. It enables managed logins. It may be nil.
 	PublicURL *url.URL
 	// AllowOrigins are the web origins, in addition to the server's own, whose pages may call it. A * matches any text.
@@ -166,10 +169,11 @@ type route struct {
 
 // routes returns the routes of the contract.
 func (s *Server) routes() []route {
+	routes := slices.Concat(s.clientRoutes(), s.triggerRoutes(), s.webhookRoutes())
 	if s.UI == nil {
-		return slices.Concat(s.clientRoutes(), s.triggerRoutes())
+		return routes
 	}
-	return slices.Concat(s.clientRoutes(), s.triggerRoutes(), s.devRoutes(), s.signInRoutes(), s.shareRoutes())
+	return slices.Concat(routes, s.devRoutes(), s.signInRoutes(), s.shareRoutes())
 }
 
 func (s *Server) clientRoutes() []route {

@@ -1,0 +1,70 @@
+package cli
+
+import (
+	"encoding/base64"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/parley-run/parley"
+	"github.com/parley-run/parley/internal/testkit"
+)
+
+// hooking has a server send webhooks to this machine.
+func hooking(c *parley.Config) {
+	c.Logins.Key = base64.StdEncoding.EncodeToString(make([]byte, 32))
+	c.Network.AllowPrivateWebhooks = []string{"127.0.0.0/8", "::1/128"}
+}
+
+func TestWebhookCommands(t *testing.T) {
+	s := newService(t, hooking)
+	do := func(want int, args ...string) string {
+		t.Helper()
+		code, stdout, stderr := s.do(t, []string{"PARLEY_SERVER=" + s.url}, append([]string{"webhooks"}, args...)...)
+		if code != want {
+			t.Fatalf("%v: exit code %d, want %d: %s%s", args, code, want, stdout, stderr)
+		}
+		return stdout + stderr
+	}
+	contains := func(text string, words ...string) {
+		t.Helper()
+		for _, word := range words {
+			if !strings.Contains(text, word) {
+				t.Errorf("%q is not in %s", word, text)
+			}
+		}
+	}
+	got := make(chan struct{}, 10)
+	var requests atomic.Int64
+	r := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if requests.Add(1) == 1 {
+			w.WriteHeader(http.StatusGone)
+		}
+		got <- struct{}{}
+	}))
+	t.Cleanup(r.Close)
+	contains(do(ExitUsage, "create"), "--url")
+	contains(do(ExitFailure, "create", "--url", "http://10.0.0.1"), "private network")
+	contains(do(ExitOK, "create", "alerts", "--url", r.URL, "--events", "run.failed,run.waiting", "--description", "for the operators"),
+		"alerts", r.URL, "run.failed run.waiting", "whsec_", "for the operators")
+	contains(do(ExitFailure, "create", "alerts", "--url", r.URL), "there is a webhook with this id")
+	contains(do(ExitOK, "list"), "alerts", "run.failed")
+	contains(do(ExitOK, "rotate", "alerts"), "whsec_", "also signs until")
+	do(ExitOK, "test", "alerts")
+	<-got
+	testkit.Eventually(t, "the delivery is given up", func() bool { return strings.Contains(do(ExitOK, "show", "alerts"), "410") })
+	contains(do(ExitOK, "show", "alerts"), "webhook.test", "410")
+	contains(do(ExitOK, "replay", "alerts"), "1 deliveries")
+	<-got
+	testkit.Eventually(t, "it is accepted", func() bool { return !strings.Contains(do(ExitOK, "show", "alerts"), "webhook.test") })
+	contains(do(ExitFailure, "replay", "alerts", "12345"), "delivery not found")
+	do(ExitOK, "delete", "alerts")
+	contains(do(ExitFailure, "show", "alerts"), "not found")
+	code, _, stderr := s.do(t, nil, "webhooks", "list", "--session_db_url", s.database, "--app_name", "assistant")
+	if code != ExitUsage {
+		t.Errorf("in a database: exit code %d: %s", code, stderr)
+	}
+	contains(stderr, "need a server")
+}
