@@ -67,6 +67,12 @@ func (s *Service) read(ctx context.Context, key session.Key, id string) (*origin
 	if err != nil {
 		return nil, err
 	}
+	return originalOf(all, row)
+}
+
+// originalOf returns the part of a log that a run has written.
+func originalOf(all *session.Session, row *session.Run) (*original, error) {
+	id := row.ID
 	of := &original{session: all, run: row}
 	for _, entry := range all.Entries {
 		if entry.Seq < row.First {

@@ -15,6 +15,9 @@ import (
 type Replays interface {
 	Recording(ctx context.Context, key session.Key, run string) (*replay.Recording, error)
 	Replay(ctx context.Context, key session.Key, run, id string, plan replay.Plan) (*replay.Report, error)
+	// Spans rebuilds the spans of the recorded runs of a session that are not known, each as JSON, with or without the
+	// content of messages.
+	Spans(ctx context.Context, key session.Key, content bool, known map[string]bool) ([]json.RawMessage, error)
 }
 
 // runRecording returns what is known of the calls of models and tools in a run.

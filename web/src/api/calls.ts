@@ -128,8 +128,8 @@ export const calls = {
   recording: (key: Key, run: string): Call => ({ method: 'GET', path: `/dev${sessionPath(key)}/runs/${enc(run)}/recording` }),
   replay: (key: Key, run: string, plan: ReplayPlan): Call => ({ method: 'POST', path: `/dev${sessionPath(key)}/runs/${enc(run)}/replay`, body: plan }),
 
-  sessionTrace: (key: Key): Call => ({ method: 'GET', path: `/dev/apps/${enc(key.app)}/debug/trace/session/${enc(key.session)}?content=false` }),
-  eventTrace: (key: Key, event: string): Call => ({ method: 'GET', path: `/dev/apps/${enc(key.app)}/debug/trace/${enc(event)}` }),
+  sessionTrace: (key: Key): Call => ({ method: 'GET', path: `/dev/apps/${enc(key.app)}/debug/trace/session/${enc(key.session)}?content=false&user=${enc(key.user)}` }),
+  eventTrace: (key: Key, event: string): Call => ({ method: 'GET', path: `/dev/apps/${enc(key.app)}/debug/trace/${enc(event)}?user=${enc(key.user)}&session=${enc(key.session)}` }),
 
   schedules: (app: string, user: string): Call => ({ method: 'GET', path: `${usersPath(app, user)}/schedules` }),
   createSchedule: (app: string, user: string, body: unknown): Call => ({ method: 'POST', path: `${usersPath(app, user)}/schedules`, body }),

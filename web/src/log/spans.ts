@@ -1,5 +1,5 @@
 // What the server has measured: a span each for runs, agents, model calls and
-// tools. It keeps the latest ones only, and only of what it worked on itself.
+// tools. It keeps the latest ones only of what it worked on itself; others are rebuilt from recordings.
 import type { Event, Json, JsonObject, Run } from '../api/types';
 import { timelineOf, type Bar, type Timeline } from './timeline';
 
