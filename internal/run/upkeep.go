@@ -15,7 +15,7 @@ const (
 	sweepEvery = time.Minute            // for old sessions and expired waits
 	filesEvery = time.Hour              // for incomplete files
 	indexEvery = time.Second            // for what was said
-	indexBusy  = 5 * time.Second        // for much of it
+	indexPause = time.Minute            // at most, after much of it
 	claimBatch = 32                     // runs that are claimed together
 )
 
@@ -233,19 +233,18 @@ func (u *upkeep) checkStop(t *turn) {
 	}
 }
 
-// index makes findable what was said since the last time. If that was much, it leaves more
-// time until the next: the later turns of a session are indexed together.
+// index makes findable what was said since the last time. It works for a fifth of the
+// time at most, so that under load the later turns of a session are indexed together.
 func (u *upkeep) index(ctx context.Context) {
-	if time.Now().Before(u.nextIndex) {
+	began := time.Now()
+	if began.Before(u.nextIndex) {
 		return
 	}
-	for calls := 1; ctx.Err() == nil; calls++ {
+	defer func() { u.nextIndex = time.Now().Add(min(4*time.Since(began), indexPause)) }()
+	for ctx.Err() == nil {
 		done, err := u.engine.cfg.Store.Searcher.Index(ctx)
 		if err != nil && u.ctx.Err() == nil {
 			u.engine.cfg.Log.Warn("could not index what was said", "err", err)
-		}
-		if calls > 1 {
-			u.nextIndex = time.Now().Add(indexBusy)
 		}
 		if done || err != nil {
 			return
