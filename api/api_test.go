@@ -73,6 +73,7 @@ func TestRoutes(t *testing.T) {
 		"DELETE /apps/{app}/users/{user}/schedules/{schedule}",
 		"DELETE /apps/{app}/users/{user}/sessions/{session}",
 		"DELETE /apps/{app}/users/{user}/sessions/{session}/artifacts/{name}",
+		"DELETE /apps/{app}/users/{user}/sessions/{session}/shares/{share}",
 		"DELETE /apps/{app}/webhooks/{webhook}",
 		"GET /",
 		"GET /apps/{app}/app-info",
@@ -97,6 +98,7 @@ func TestRoutes(t *testing.T) {
 		"GET /apps/{app}/users/{user}/sessions/{session}/runs",
 		"GET /apps/{app}/users/{user}/sessions/{session}/runs/{run}",
 		"GET /apps/{app}/users/{user}/sessions/{session}/runs/{run}/events",
+		"GET /apps/{app}/users/{user}/sessions/{session}/shares",
 		"GET /apps/{app}/webhooks",
 		"GET /apps/{app}/webhooks/{webhook}",
 		"GET /apps/{app}/webhooks/{webhook}/deliveries",
@@ -114,6 +116,9 @@ func TestRoutes(t *testing.T) {
 		"GET /openapi.json",
 		"GET /prices",
 		"GET /readyz",
+		"GET /shared/{token}",
+		"GET /shared/{token}/conversation",
+		"GET /shared/{token}/files/{file}",
 		"GET /usage",
 		"GET /version",
 		"PATCH /apps/{app}/triggers/{name}",
@@ -134,6 +139,7 @@ func TestRoutes(t *testing.T) {
 		"POST /apps/{app}/users/{user}/sessions/{session}/runs",
 		"POST /apps/{app}/users/{user}/sessions/{session}/runs/{run}/cancel",
 		"POST /apps/{app}/users/{user}/sessions/{session}/runs/{run}/feedback",
+		"POST /apps/{app}/users/{user}/sessions/{session}/shares",
 		"POST /apps/{app}/webhooks",
 		"POST /apps/{app}/webhooks/{webhook}/deliveries/{delivery}/replay",
 		"POST /apps/{app}/webhooks/{webhook}/rotate",
@@ -182,7 +188,7 @@ func TestOperations(t *testing.T) {
 						good++
 						continue
 					}
-					pages := strings.HasPrefix(path, "/oauth/") || strings.HasPrefix(path, "/dev-ui/signin") || path == "/inbox/link"
+					pages := strings.HasPrefix(path, "/oauth/") || strings.HasPrefix(path, "/dev-ui/signin") || path == "/inbox/link" || path == "/shared/{token}"
 					if pages && ref.Value.Content["text/html"] != nil {
 						continue // what it says is for people
 					}

@@ -302,7 +302,7 @@ func (s *Server) sharedFile(w http.ResponseWriter, r *http.Request) error {
 			return err
 		}
 		defer content.Close()
-		// The versions of a file that was deleted and saved again begin anew.
+		// The versions of a file that was deleted and saved again begin at 0.
 		if a.FileURI != "" || event.Seconds(a.Created) > view.ShareTime+1 {
 			return errNoLink
 		}
