@@ -14,6 +14,7 @@ import (
 	"github.com/parley-run/parley"
 	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/internal/testkit"
+	"github.com/parley-run/parley/internal/testkit/collector"
 	"github.com/parley-run/parley/internal/testkit/provider"
 )
 
@@ -262,4 +263,34 @@ bucket:
 		rec := get("GET", "/apps/app/triggers", "")
 		return rec.Code == 200 && strings.Contains(rec.Body.String(), "others") && !strings.Contains(rec.Body.String(), "orders")
 	})
+}
+
+// The trace of the sender goes on in the run.
+func TestTriggerTrace(t *testing.T) {
+	t.Parallel()
+	backend := collector.Start(t)
+	srv, err := parley.Open(t.Context(), parley.Config{Agents: map[string]*agent.Agent{"weather": testkit.WeatherApp()}}.ExportTo(backend.URL))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { srv.Close(t.Context()) })
+	h := srv.Handler()
+	secret, _ := object(t, deliver(t, h, "/apps/weather/triggers", "", `{"name":"t","check":"secret","userId":"u","message":"hi"}`))["secret"].(string)
+	rec := deliver(t, h, "/apps/weather/triggers/t", secret, "{}", "Traceparent", callersParent)
+	at := rec.Header().Get("Location")
+	if rec.Code != 202 || at == "" {
+		t.Fatalf("%d %s", rec.Code, rec.Body)
+	}
+	testkit.Eventually(t, "the run ends", func() bool {
+		rec := httptest.NewRecorder()
+		h.ServeHTTP(rec, httptest.NewRequestWithContext(t.Context(), "GET", at, nil))
+		return strings.Contains(rec.Body.String(), `"completed"`)
+	})
+	srv.Close(t.Context())
+	for _, s := range backend.Spans() {
+		if s.Name == "invocation" && s.TraceID == callersTrace {
+			return
+		}
+	}
+	t.Errorf("no run is in the trace: %+v", backend.Spans())
 }

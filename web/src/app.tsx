@@ -25,6 +25,7 @@ const UsageScreen = lazy(() => import('./screens/usage'));
 const RunsScreen = lazy(() => import('./screens/runs'));
 const WaitingScreen = lazy(() => import('./screens/waiting'));
 const SchedulesScreen = lazy(() => import('./screens/schedules'));
+const TriggersScreen = lazy(() => import('./screens/triggers'));
 const LoginsScreen = lazy(() => import('./screens/logins'));
 const ArtifactsScreen = lazy(() => import('./screens/artifacts'));
 const StepsScreen = lazy(() => import('./screens/run/steps'));
@@ -125,6 +126,8 @@ function Route({ address }: { address: string }) {
         return <CompareScreen key={key} {...rest} />;
       case 'schedules':
         return <SchedulesScreen key={key} {...rest} />;
+      case 'triggers':
+        return <TriggersScreen key={key} {...rest} />;
       case 'logins':
         return <LoginsScreen key={key} {...rest} />;
     }
@@ -170,7 +173,7 @@ function NotLoaded({ address }: { address: string }) {
 
 function places(scope: Scope): { label: string; icon: IconName; href: string; keys: string; active: (path: string) => boolean }[] {
   const app = scope.app ?? '';
-  const user = (screen: 'sessions' | 'waiting' | 'runs' | 'logins' | 'schedules') => (app ? to.user(app, scope.user, screen) : '/');
+  const user = (screen: 'sessions' | 'waiting' | 'runs' | 'logins' | 'schedules' | 'triggers') => (app ? to.user(app, scope.user, screen) : '/');
   const on = (screen: string) => (path: string) => new RegExp(`^/ui/apps/[^/]+/users/[^/]+/${screen}`).test(path);
   return [
     { label: 'Apps', icon: 'apps', href: '/', keys: 'g a', active: (p) => p === '/' || p === '/dev-ui/' || /^\/ui\/apps\/[^/]+$/.test(p) },
@@ -179,6 +182,7 @@ function places(scope: Scope): { label: string; icon: IconName; href: string; ke
     { label: 'Runs', icon: 'runs', href: user('runs'), keys: 'g r', active: on('runs') },
     evalPlace(app),
     { label: 'Schedules', icon: 'schedules', href: user('schedules'), keys: 'g t', active: on('schedules') },
+    { label: 'Triggers', icon: 'triggers', href: user('triggers'), keys: 'g h', active: on('triggers') },
     { label: 'Logins', icon: 'logins', href: user('logins'), keys: 'g l', active: on('logins') },
     { label: 'Usage', icon: 'usage', href: to.usage(), keys: 'g u', active: (p) => p.startsWith('/ui/usage') },
     { label: 'API', icon: 'api', href: '/ui/api', keys: 'g p', active: (p) => p.startsWith('/ui/api') },
@@ -257,7 +261,7 @@ function BottomBar({ scope, address, openPalette }: { scope: Scope; address: str
   if (/\/sessions\/[^/]+$/.test(path)) return null; // the workbench needs the room
   return (
     <nav aria-label="Screens" className="flex shrink-0 border-t bg-sunk md:hidden">
-      {places(scope).filter((p) => p.label !== 'Logins' && p.label !== 'Schedules' && p.label !== 'Evals' && p.label !== 'Usage').map((place) => (
+      {places(scope).filter((p) => p.label !== 'Logins' && p.label !== 'Schedules' && p.label !== 'Triggers' && p.label !== 'Evals' && p.label !== 'Usage').map((place) => (
         <Link
           key={place.label}
           href={place.href}

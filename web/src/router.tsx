@@ -75,7 +75,7 @@ const enc = encodeURIComponent;
 export const to = {
   apps: () => '/',
   app: (app: string) => `/ui/apps/${enc(app)}`,
-  user: (app: string, user: string, screen: 'sessions' | 'waiting' | 'runs' | 'logins' | 'schedules') => `/ui/apps/${enc(app)}/users/${enc(user)}/${screen}`,
+  user: (app: string, user: string, screen: 'sessions' | 'waiting' | 'runs' | 'logins' | 'schedules' | 'triggers') => `/ui/apps/${enc(app)}/users/${enc(user)}/${screen}`,
   session: (key: Key) => `/ui/apps/${enc(key.app)}/users/${enc(key.user)}/sessions/${enc(key.session)}`,
   /** The page of a run: its steps, or what can be tried with it. */
   run: (key: Key, run: string, screen: '' | 'replay' | 'variants' = '') => `${to.session(key)}/runs/${enc(run)}${screen && `/${screen}`}`,

@@ -32,7 +32,7 @@ export function useShortcuts(options: Options) {
       if (typing(event.target) || event.metaKey || event.ctrlKey || event.altKey || document.querySelector('[role=dialog]')) return;
       if (prefix && Date.now() - prefix < 1200) {
         prefix = 0;
-        const user = (screen: 'sessions' | 'waiting' | 'runs' | 'logins' | 'schedules') => scope.app && navigate(to.user(scope.app, scope.user, screen));
+        const user = (screen: 'sessions' | 'waiting' | 'runs' | 'logins' | 'schedules' | 'triggers') => scope.app && navigate(to.user(scope.app, scope.user, screen));
         switch (event.key) {
           case 'a': return navigate('/');
           case 's': return void user('sessions');
@@ -40,6 +40,7 @@ export function useShortcuts(options: Options) {
           case 'r': return void user('runs');
           case 'l': return void user('logins');
           case 't': return void user('schedules');
+          case 'h': return void user('triggers');
           case 'u': return navigate(to.usage());
           case 'p': return navigate('/ui/api');
           case 'e': return void (scope.app && navigate(toEvals.sets(scope.app)));

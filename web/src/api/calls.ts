@@ -131,6 +131,11 @@ export const calls = {
   sessionTrace: (key: Key): Call => ({ method: 'GET', path: `/dev/apps/${enc(key.app)}/debug/trace/session/${enc(key.session)}?content=false&user=${enc(key.user)}` }),
   eventTrace: (key: Key, event: string): Call => ({ method: 'GET', path: `/dev/apps/${enc(key.app)}/debug/trace/${enc(event)}?user=${enc(key.user)}&session=${enc(key.session)}` }),
 
+  triggers: (app: string): Call => ({ method: 'GET', path: `/apps/${enc(app)}/triggers` }),
+  createTrigger: (app: string, body: unknown): Call => ({ method: 'POST', path: `/apps/${enc(app)}/triggers`, body }),
+  patchTrigger: (app: string, name: string, body: unknown): Call => ({ method: 'PATCH', path: `/apps/${enc(app)}/triggers/${enc(name)}`, body }),
+  deleteTrigger: (app: string, name: string): Call => ({ method: 'DELETE', path: `/apps/${enc(app)}/triggers/${enc(name)}` }),
+  deliveries: (app: string, name: string): Call => ({ method: 'GET', path: `/apps/${enc(app)}/triggers/${enc(name)}/deliveries` }),
   schedules: (app: string, user: string): Call => ({ method: 'GET', path: `${usersPath(app, user)}/schedules` }),
   createSchedule: (app: string, user: string, body: unknown): Call => ({ method: 'POST', path: `${usersPath(app, user)}/schedules`, body }),
   patchSchedule: (app: string, user: string, id: string, body: unknown): Call => ({ method: 'PATCH', path: `${usersPath(app, user)}/schedules/${enc(id)}`, body }),
