@@ -71,6 +71,14 @@ var needs = map[string]need{
 	"/apps/{app}/users/{user}/sessions/{session}/events/{event}/graph": {scope: access.Dev},
 
 	"/apps/{app}/users/{user}/sessions/{session}/runs/{run}/feedback": {scope: access.Review},
+
+	// They get what concerns all users.
+	"/apps/{app}/webhooks":                                        {scope: access.Admin},
+	"/apps/{app}/webhooks/{webhook}":                              {scope: access.Admin},
+	"/apps/{app}/webhooks/{webhook}/rotate":                       {scope: access.Admin},
+	"/apps/{app}/webhooks/{webhook}/test":                         {scope: access.Admin},
+	"/apps/{app}/webhooks/{webhook}/deliveries":                   {scope: access.Admin},
+	"/apps/{app}/webhooks/{webhook}/deliveries/{delivery}/replay": {scope: access.Admin},
 }
 
 // needOf returns the permission that a route requires. pattern has the form of http.Request.Pattern.
