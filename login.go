@@ -54,12 +54,12 @@ func (c *Config) privateNetworks(field string, texts []string) ([]netip.Prefix, 
 
 // newOutbox makes what sends notifications. It is nil if the store has no outbox, or
 // there is nothing to seal the addresses of receivers with.
-func newOutbox(cfg *Config, store session.Store, logins *broker.Broker) (*outbox.Outbox, error) {
+func newOutbox(cfg *Config, store session.Store, logins *broker.Broker, observer outbox.Observer) (*outbox.Outbox, error) {
 	networks, err := cfg.privateNetworks("Network.AllowPrivateWebhooks", cfg.Network.AllowPrivateWebhooks)
 	if err != nil || store.Outbox == nil || !logins.CanKeep() {
 		return nil, err
 	}
-	return outbox.New(outbox.Options{Store: store.Outbox, Secrets: logins, AllowPrivate: networks, Log: cfg.Log}), nil
+	return outbox.New(outbox.Options{Store: store.Outbox, Secrets: logins, AllowPrivate: networks, Log: cfg.Log, Observer: observer}), nil
 }
 
 // publicURL is PublicURL, nil if there is none.

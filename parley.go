@@ -159,7 +159,7 @@ func (s *Server) open(ctx context.Context) (err error) {
 	if s.logins, err = newBroker(ctx, cfg, store); err != nil {
 		return err
 	}
-	if s.outbox, err = newOutbox(cfg, store, s.logins); err != nil {
+	if s.outbox, err = newOutbox(cfg, store, s.logins, s.telemetry); err != nil {
 		return err
 	}
 	if err := s.openGate(ctx); err != nil {

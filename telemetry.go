@@ -41,6 +41,9 @@ func (c *Config) telemetry(ctx context.Context) (observe.Telemetry, error) {
 func (s *Server) levels() observe.Levels {
 	now := observe.Levels{Running: s.engine.Running(), Queued: s.store.CountQueued}
 	now.Followed, now.Unfollowed = s.engine.Mirrored()
+	if s.outbox != nil {
+		now.Deliveries = s.store.Outbox.CountDeliveries
+	}
 	if found := s.apps.found; found != nil {
 		now.Engines = found.Engines()
 	}

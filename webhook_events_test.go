@@ -3,14 +3,18 @@ package parley_test
 import (
 	"context"
 	"fmt"
+	"io"
 	"iter"
+	"net/http"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/parley-run/parley"
 	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/testkit"
+	"github.com/parley-run/parley/internal/testkit/collector"
 	"github.com/parley-run/parley/model"
 	"github.com/parley-run/parley/model/scripted"
 )
@@ -80,4 +84,40 @@ func TestWebhookBudget(t *testing.T) {
 			t.Errorf("the event is %s", one.doc)
 		}
 	}
+}
+
+// A request continues the trace of its run. Attempts are counted.
+func TestWebhookTelemetry(t *testing.T) {
+	t.Parallel()
+	backend := collector.Start(t)
+	s := newHookServer(t, hookConfig(filepath.Join(t.TempDir(), "s.db"), newKey()).ExportTo(backend.URL))
+	h := newHooks(t, always)
+	s.session("s1")
+	body := fmt.Sprintf(`{"appName":"weather","userId":"ann","sessionId":"s1","newMessage":{"parts":[{"text":"weather in Oslo"}]},"webhook":{"url":%q}}`, h.URL)
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.url+"/run", strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const traceID = "0af7651916cd43dd8448eb211c80319c"
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Traceparent", "00-"+traceID+"-b7ad6b7169203331-01")
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = resp.Body.Close()
+	testkit.Eventually(t, "the event", func() bool { return len(h.list()) > 0 })
+	if got := h.list()[0].Get("Traceparent"); !strings.Contains(got, traceID) || strings.Contains(got, "b7ad6b7169203331") {
+		t.Errorf("the request has the traceparent %q", got)
+	}
+	testkit.Eventually(t, "the metrics", func() bool {
+		resp, err := http.Get(s.url + "/metrics") //nolint:noctx // a test
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		doc, err := io.ReadAll(resp.Body)
+		return err == nil && strings.Contains(string(doc), `parley_notifications_total{kind="webhook-run",outcome="sent"} `) &&
+			strings.Contains(string(doc), "parley_notifications_pending 0") && strings.Contains(string(doc), "parley_notifications_failed 0")
+	})
 }

@@ -39,6 +39,11 @@ func (none) Firing(ctx context.Context, _ session.Key, _ string, _, _ time.Time)
 	return ctx, func(string) {}
 }
 
+// Sending implements outbox.Observer.
+func (none) Sending(ctx context.Context, _, _ string) (context.Context, func(string)) {
+	return ctx, func(string) {}
+}
+
 // Wants implements agentrt.Observer: there are no steps to observe.
 func (none) Wants(agentrt.StepKind) bool { return false }
 

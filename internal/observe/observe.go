@@ -11,6 +11,7 @@ import (
 	"strconv"
 
 	"github.com/parley-run/parley/internal/link"
+	"github.com/parley-run/parley/internal/outbox"
 	"github.com/parley-run/parley/internal/registry"
 	"github.com/parley-run/parley/internal/run"
 	"github.com/parley-run/parley/internal/schedule"
@@ -46,6 +47,7 @@ type Telemetry interface {
 	run.Observer
 	server.Observer
 	schedule.Observer
+	outbox.Observer
 	// Watch registers a function that is called for every scrape of the metrics.
 	Watch(look func() Levels)
 	// Metrics is the handler of /metrics, Profiles that of /debug/pprof/; nil if there
@@ -67,6 +69,9 @@ type Levels struct {
 	// not be reached, or was lost.
 	Followed   int
 	Unfollowed int64
+	// Deliveries returns how many notifications were not accepted yet, and how many were given up; nil if the server
+	// sends none.
+	Deliveries func(context.Context) (pending, failed int64, err error)
 	// Engines are those of applications in TypeScript.
 	Engines []link.Engines
 }

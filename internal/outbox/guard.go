@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/parley-run/parley/internal/public"
+	"github.com/parley-run/parley/internal/traceparent"
 )
 
 // RefusedError means that a URL must not be called.
@@ -131,7 +132,7 @@ func (o *Outbox) post(ctx context.Context, m *Message) (status int, err error) {
 	}
 	maps.Copy(r.Header, m.Header)
 	r.Header.Set("User-Agent", "parley")
-	resp, err := o.client.Do(r)
+	resp, err := o.client.Do(traceparent.Stamp(r))
 	if err != nil {
 		if bad, ok := errors.AsType[*url.Error](err); ok {
 			err = bad.Err

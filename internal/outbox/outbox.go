@@ -77,8 +77,16 @@ type Options struct {
 	// without TLS there.
 	AllowPrivate []netip.Prefix
 	Log          *slog.Logger
-	// Observe is called with the outcome of each attempt, for metrics; it may be nil.
-	Observe func(kind, outcome string)
+	// Observer may be nil.
+	Observer Observer
+}
+
+// Observer records attempts.
+type Observer interface {
+	// Sending begins an attempt of a delivery about a run, which may be empty. The context
+	// is part of the trace of the run, if that is known. ended is called with the outcome,
+	// which is empty if the server has ended.
+	Sending(ctx context.Context, kind, run string) (_ context.Context, ended func(outcome string))
 }
 
 // Outbox manages subscriptions, and sends their deliveries. A nil Outbox can be closed.
@@ -88,7 +96,7 @@ type Outbox struct {
 	guard   guard
 	client  *http.Client
 	log     *slog.Logger
-	observe func(kind, outcome string)
+	observe Observer // may be nil
 
 	life context.Context //nolint:containedctx // it ends with Close
 	end  context.CancelFunc
@@ -109,7 +117,7 @@ type user struct{ app, id string }
 // New creates an Outbox, which does nothing before Handle is called.
 func New(o Options) *Outbox {
 	b := &Outbox{
-		store: o.Store, secrets: o.Secrets, guard: guard{allow: public.Networks(o.AllowPrivate)}, log: o.Log, observe: o.Observe,
+		store: o.Store, secrets: o.Secrets, guard: guard{allow: public.Networks(o.AllowPrivate)}, log: o.Log, observe: o.Observer,
 		wake: make(chan struct{}, 1), stop: make(chan struct{}), kinds: map[string]Compose{},
 	}
 	b.client = b.guard.client()
@@ -237,6 +245,10 @@ func (o *Outbox) finish(d *session.Delivery, err error) {
 // deliver makes one attempt, and stores its outcome. It returns why the attempt failed.
 func (o *Outbox) deliver(d *session.Delivery) error {
 	ctx, cancel := context.WithTimeout(o.life, timeout)
+	ended := func(string) {}
+	if o.observe != nil {
+		ctx, ended = o.observe.Sending(ctx, d.Kind, d.Run)
+	}
 	over, err := o.attempt(ctx, d)
 	cancel()
 	// The outcome of an attempt that Close has ended counts, too.
@@ -265,9 +277,7 @@ func (o *Outbox) deliver(d *session.Delivery) error {
 	if stored != nil { // it is sent again when the lease has expired
 		log.WarnContext(ctx, "could not store the outcome of a notification", "err", stored)
 	}
-	if o.observe != nil && outcome != "" {
-		o.observe(d.Kind, outcome)
-	}
+	ended(outcome)
 	return err
 }
 

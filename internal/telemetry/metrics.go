@@ -40,6 +40,7 @@ type metrics struct {
 	firings  *prometheus.CounterVec
 	delays   prometheus.Histogram
 	triggers *prometheus.CounterVec
+	sent     *prometheus.CounterVec
 
 	apps, modelNames, errors bounded
 
@@ -98,10 +99,11 @@ func newMetrics(version string) *metrics {
 		firings:  counter("parley_schedule_firings_total", "Times at which schedules were due, and what came of them here.", "app", "outcome"),
 		delays:   prometheus.NewHistogram(prometheus.HistogramOpts{Name: "parley_schedule_delay_seconds", Help: "Time between when a schedule was due and when its run was started here.", Buckets: lateness}),
 		triggers: counter("parley_trigger_deliveries_total", "Requests for triggers, and what has come of them. Those of unknown senders have no application.", "app", "outcome"),
+		sent:     counter("parley_notifications_total", "Attempts to send notifications about runs and other events.", "kind", "outcome"),
 	}
 	m.stored = m.appends.WithLabelValues("stored")
 	m.registry.MustRegister(m.requests, m.active, m.streams, m.runs, m.queued, m.models, m.tokens, m.tools, m.appends, m.logins,
-		m.cost, m.unpriced, m.warnings, m.firings, m.delays, m.triggers,
+		m.cost, m.unpriced, m.warnings, m.firings, m.delays, m.triggers, m.sent,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	about := prometheus.NewGauge(prometheus.GaugeOpts{Name: "parley_build_info", Help: "The version that runs.", ConstLabels: prometheus.Labels{"version": version}})
 	about.Set(1)
@@ -119,6 +121,8 @@ var (
 	queuedRuns  = prometheus.NewDesc("parley_runs_queued", "Queued runs, for all processes that share the store.", nil, nil)
 	followed    = prometheus.NewDesc("parley_runs_followed", "Runs on other servers that clients read here.", nil, nil)
 	unfollowed  = prometheus.NewDesc("parley_run_follow_failures_total", "Times that the server that works on such a run could not be reached, or was lost.", nil, nil)
+	undelivered = prometheus.NewDesc("parley_notifications_pending", "Notifications that were not accepted yet, for all processes that share the store.", nil, nil)
+	givenUp     = prometheus.NewDesc("parley_notifications_failed", "Notifications that were given up in the last days, for all processes that share the store.", nil, nil)
 	engineCount = prometheus.NewDesc("parley_script_engines", "JavaScript engines.", []string{"app"}, nil)
 	engineStart = prometheus.NewDesc("parley_script_engine_restarts_total", "JavaScript engines that were replaced because of what their code did.", []string{"app"}, nil)
 	engineLimit = prometheus.NewDesc("parley_script_engine_memory_limit_bytes", "Memory that one JavaScript engine may use.", []string{"app"}, nil)
@@ -126,7 +130,7 @@ var (
 
 // Describe implements prometheus.Collector.
 func (levels) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{runningRuns, queuedRuns, followed, unfollowed, engineCount, engineStart, engineLimit} {
+	for _, d := range []*prometheus.Desc{runningRuns, queuedRuns, followed, unfollowed, undelivered, givenUp, engineCount, engineStart, engineLimit} {
 		to <- d
 	}
 }
@@ -147,6 +151,12 @@ func (look levels) Collect(to chan<- prometheus.Metric) {
 	defer cancel()
 	if queued, err := now.Queued(ctx); err == nil { // omitted while the store is unavailable
 		value(queuedRuns, prometheus.GaugeValue, float64(queued))
+	}
+	if now.Deliveries != nil {
+		if pending, failed, err := now.Deliveries(ctx); err == nil {
+			value(undelivered, prometheus.GaugeValue, float64(pending))
+			value(givenUp, prometheus.GaugeValue, float64(failed))
+		}
 	}
 	for _, e := range now.Engines {
 		value(engineCount, prometheus.GaugeValue, float64(e.Count), e.App)

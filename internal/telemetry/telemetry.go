@@ -37,6 +37,7 @@ type Telemetry struct {
 	spans    *Spans // nil unless they are kept
 	content  bool   // content is exported
 	waits    waits
+	ended    waits // those of runs that have ended or wait, for notifications
 	metrics  *metrics
 	meters   *sdkmetric.MeterProvider // nil unless metrics are pushed
 }

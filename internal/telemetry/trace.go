@@ -198,6 +198,9 @@ func (t *Telemetry) Work(ctx context.Context, w *run.Work) (context.Context, fun
 			status = handedOver
 		}
 		span.SetAttributes(attribute.String(runStatus, string(status)))
+		if status != handedOver {
+			t.ended.put(w.Run, span.SpanContext())
+		}
 		switch {
 		case status == session.Waiting:
 			t.waits.put(w.Run, span.SpanContext())
