@@ -164,6 +164,9 @@ func TestInbox(t *testing.T) {
 		first.Args["amount"] != 80.0 || first.Message == "" || !first.MayAnswer || first.Answer != "user" || first.Until.Sub(first.Since) < 6*24*time.Hour {
 		t.Errorf("the first entry is %+v", first)
 	}
+	if raw := string(o.send("", "GET", "/inbox/"+first.ID, "", 200)); !strings.Contains(raw, `"call":{"id":"`+first.Call.ID+`","name":"adk_request_confirmation","args":{"originalFunctionCall":`) {
+		t.Errorf("the entry is %s", raw)
+	}
 	for query, want := range map[string]int{
 		"?appName=office": 5, "?appName=other": 0, "?userId=user0": 3, "?appName=office&userId=user1": 2, "?userId=eve": 0,
 		"?kind=login": 0, "?kind=confirmation": 5, "?tool=refund": 5, "?tool=other": 0, "?assignee=ann": 0, "?assignee=": 5,

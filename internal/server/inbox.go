@@ -7,7 +7,6 @@ import (
 	"net/url"
 	"time"
 
-	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/inbox"
 	"github.com/parley-run/parley/internal/wire"
 	"github.com/parley-run/parley/session"
@@ -29,28 +28,35 @@ func (s *Server) inInbox(route func(http.ResponseWriter, *http.Request) error) f
 
 // entryDoc is an entry of the inbox in a response.
 type entryDoc struct {
-	ID        string              `json:"id"`
-	AppName   string              `json:"appName"`
-	UserID    string              `json:"userId"`
-	Session   string              `json:"sessionId"`
-	Title     string              `json:"sessionTitle,omitempty"`
-	Run       string              `json:"runId"`
-	Agent     string              `json:"agent"`
-	Kind      inbox.Kind          `json:"kind"`
-	Tool      string              `json:"tool"`
-	Message   string              `json:"message,omitempty"`
-	Args      json.RawMessage     `json:"args,omitempty"`
-	Schema    json.RawMessage     `json:"schema,omitempty"`
-	Payload   json.RawMessage     `json:"payload,omitempty"`
-	LoginURL  string              `json:"loginUrl,omitempty"`
-	Since     time.Time           `json:"since"`
-	Until     time.Time           `json:"until,omitzero"`
-	Answer    string              `json:"answer"`
-	MayAnswer bool                `json:"mayAnswer"`
-	Assignee  string              `json:"assignee,omitempty"`
-	Escalated time.Time           `json:"escalatedAt,omitzero"`
-	Default   time.Time           `json:"defaultAt,omitzero"`
-	Call      *event.FunctionCall `json:"call"`
+	ID        string          `json:"id"`
+	AppName   string          `json:"appName"`
+	UserID    string          `json:"userId"`
+	Session   string          `json:"sessionId"`
+	Title     string          `json:"sessionTitle,omitempty"`
+	Run       string          `json:"runId"`
+	Agent     string          `json:"agent"`
+	Kind      inbox.Kind      `json:"kind"`
+	Tool      string          `json:"tool"`
+	Message   string          `json:"message,omitempty"`
+	Args      json.RawMessage `json:"args,omitempty"`
+	Schema    json.RawMessage `json:"schema,omitempty"`
+	Payload   json.RawMessage `json:"payload,omitempty"`
+	LoginURL  string          `json:"loginUrl,omitempty"`
+	Since     time.Time       `json:"since"`
+	Until     time.Time       `json:"until,omitzero"`
+	Answer    string          `json:"answer"`
+	MayAnswer bool            `json:"mayAnswer"`
+	Assignee  string          `json:"assignee,omitempty"`
+	Escalated time.Time       `json:"escalatedAt,omitzero"`
+	Default   time.Time       `json:"defaultAt,omitzero"`
+	Call      callDoc         `json:"call"`
+}
+
+// callDoc is a function call in a response.
+type callDoc struct {
+	ID   string          `json:"id"`
+	Name string          `json:"name"`
+	Args json.RawMessage `json:"args,omitempty"`
 }
 
 func entryOf(e *inbox.Entry) *entryDoc {
@@ -58,7 +64,7 @@ func entryOf(e *inbox.Entry) *entryDoc {
 		ID: e.ID, AppName: e.Key.App, UserID: e.Key.User, Session: e.Key.ID, Title: e.Title, Run: e.Run, Agent: e.Agent, Kind: e.Kind, Tool: e.Tool,
 		Message: e.Message, Args: e.Args, Schema: e.Schema, Payload: e.Payload, LoginURL: e.LoginURL,
 		Since: e.Since.Truncate(time.Millisecond), Until: e.Until.Truncate(time.Millisecond), Answer: e.Rule.Answer, MayAnswer: e.MayAnswer,
-		Assignee: e.Assignee, Escalated: e.Escalated, Call: e.Call,
+		Assignee: e.Assignee, Escalated: e.Escalated, Call: callDoc{e.Call.ID, e.Call.Name, e.Call.Args},
 	}
 	if e.Rule.DefaultAfter > 0 {
 		d.Default = e.Since.Add(e.Rule.DefaultAfter).Truncate(time.Millisecond)

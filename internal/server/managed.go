@@ -22,7 +22,7 @@ import (
 // browser that began it.
 
 const pageStyle = `:root{color-scheme:light dark}body{font:1rem/1.5 system-ui,sans-serif;margin:15vh auto;max-width:34rem;padding:0 1rem}` +
-	`h1{font-size:1.5rem}button{font:inherit;padding:.5rem 1rem}`
+	`h1{font-size:1.5rem}button{font:inherit;padding:.5rem 1rem}input,select,textarea{font:inherit;max-width:100%}pre{overflow:auto}`
 
 // loginPageData is the content of a page.
 type loginPageData struct {

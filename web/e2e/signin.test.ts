@@ -33,8 +33,8 @@ test('a user signs in at the issuer, talks, and signs out', async () => {
   await page.getByText('It is sunny in Oslo.').first().waitFor();
   await copyAction(page.locator('main'), 'Send');
   expect(await clipboard(page)).toContain('-H "Authorization: Bearer $PARLEY_TOKEN"');
-  await page.getByRole('link', { name: 'Waiting' }).click();
-  await page.getByText('Nothing waits for you').waitFor();
+  await page.getByRole('link', { name: 'Inbox' }).click();
+  await page.getByText('Nothing waits').waitFor();
   await page.getByRole('link', { name: /^Apps/ }).click();
   await page.getByText('for developers to see').first().waitFor();
   await picture(page, 'signed-in-light');

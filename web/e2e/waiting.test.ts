@@ -49,17 +49,18 @@ test('a login that is denied, and one that is given up', async () => {
   await page.locator('[data-pending]').waitFor({ state: 'detached' });
 });
 
-test('a login is completed in the waiting room', async () => {
+test('a login is completed in the inbox', async () => {
   const user = fresh('waiter');
   await session('calendar', user, 's', 'What is on?');
-  const page = await open(`/ui/apps/calendar/users/${user}/waiting`);
-  await expect.poll(() => page.locator('[data-badge]').first().textContent()).toBe('1 waiting');
+  const page = await open(`/ui/apps/calendar/users/${user}/waiting`); // where it was before
+  await expect.poll(() => page.url()).toContain(`/ui/inbox?app=calendar&user=${user}`);
+  await expect.poll(() => page.locator('[data-badge]').first().textContent()).toMatch(/^\d+\+? waiting$/);
   const opened = page.waitForEvent('popup');
   await page.getByRole('button', { name: 'Log in', exact: true }).click();
   const popup = await opened;
   await popup.getByLabel('User name').fill('ann');
   await popup.getByRole('button', { name: 'Allow', exact: true }).click();
-  await page.getByText('Nothing waits for you').waitFor();
+  await page.getByText('Nothing here waits').waitFor();
 });
 
 test.each([

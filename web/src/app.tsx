@@ -4,7 +4,7 @@ import { connection } from './api/connection';
 import { roleOf, useAbout, useCaller, useRefusal, useSignIn } from './caller';
 import { evalPlace, evalScreen } from './evals';
 import { decode, Link, match, navigate, to, useAddress } from './router';
-import { useApps, useScope, useWaitingCount, type Scope } from './scope';
+import { useApps, useInboxCount, useScope, type Scope } from './scope';
 import { ScopePicker } from './scopepicker';
 import { AppsScreen } from './screens/apps';
 import { useNewSession, useOn } from './screens/newsession';
@@ -23,7 +23,7 @@ const Shortcuts = lazy(() => import('./help'));
 const ApiScreen = lazy(() => import('./screens/api'));
 const UsageScreen = lazy(() => import('./screens/usage'));
 const RunsScreen = lazy(() => import('./screens/runs'));
-const WaitingScreen = lazy(() => import('./screens/waiting'));
+const InboxScreen = lazy(() => import('./screens/inbox'));
 const SchedulesScreen = lazy(() => import('./screens/schedules'));
 const TriggersScreen = lazy(() => import('./screens/triggers'));
 const LoginsScreen = lazy(() => import('./screens/logins'));
@@ -90,6 +90,7 @@ function Route({ address }: { address: string }) {
   useTitle(path);
   if (path === '/' || path === '/dev-ui/' || path === '/ui/' || path === '/ui') return <AppsScreen />;
   if (match('/ui/api', path)) return <ApiScreen />;
+  if (match('/ui/inbox', path)) return <InboxScreen />;
   if (match('/ui/usage', path)) return <UsageScreen />;
   const evals = evalScreen(path);
   if (evals) return evals;
@@ -119,7 +120,7 @@ function Route({ address }: { address: string }) {
       case 'sessions':
         return <SessionsScreen key={key} {...rest} />;
       case 'waiting':
-        return <WaitingScreen key={key} {...rest} />;
+        return <Moved to={to.inbox(rest.app, rest.user)} />;
       case 'runs':
         return <RunsScreen key={key} {...rest} />;
       case 'compare':
@@ -141,11 +142,17 @@ function Route({ address }: { address: string }) {
   );
 }
 
+/** An address that is another one now. */
+function Moved({ to }: { to: string }) {
+  useEffect(() => navigate(to, { replace: true }), [to]);
+  return null;
+}
+
 function useTitle(path: string) {
   useEffect(() => {
     // As in /ui/apps/A/users/U/sessions/S/artifacts/NAME.
     const [kind, app, part, , screen, session, files, ...file] = path.split('/').filter(Boolean).slice(1).map((s) => decode(s) ?? s);
-    const name = !kind ? 'Applications' : kind === 'api' ? 'API' : kind === 'usage' ? 'Usage' : part === 'evals' || part === 'results' ? ['Evaluation', app].join(' · ') : files ? `${file.join('/') || files} · ${session}` : [session ?? screen, app].filter(Boolean).join(' · ');
+    const name = !kind ? 'Applications' : kind === 'api' ? 'API' : kind === 'usage' ? 'Usage' : kind === 'inbox' ? 'Inbox' : part === 'evals' || part === 'results' ? ['Evaluation', app].join(' · ') : files ? `${file.join('/') || files} · ${session}` : [session ?? screen, app].filter(Boolean).join(' · ');
     document.title = `${name} · Parley`;
   }, [path]);
 }
@@ -173,12 +180,12 @@ function NotLoaded({ address }: { address: string }) {
 
 function places(scope: Scope): { label: string; icon: IconName; href: string; keys: string; active: (path: string) => boolean }[] {
   const app = scope.app ?? '';
-  const user = (screen: 'sessions' | 'waiting' | 'runs' | 'logins' | 'schedules' | 'triggers') => (app ? to.user(app, scope.user, screen) : '/');
+  const user = (screen: 'sessions' | 'runs' | 'logins' | 'schedules' | 'triggers') => (app ? to.user(app, scope.user, screen) : '/');
   const on = (screen: string) => (path: string) => new RegExp(`^/ui/apps/[^/]+/users/[^/]+/${screen}`).test(path);
   return [
     { label: 'Apps', icon: 'apps', href: '/', keys: 'g a', active: (p) => p === '/' || p === '/dev-ui/' || /^\/ui\/apps\/[^/]+$/.test(p) },
     { label: 'Sessions', icon: 'sessions', href: user('sessions'), keys: 'g s', active: on('sessions') },
-    { label: 'Waiting', icon: 'waiting', href: user('waiting'), keys: 'g w', active: on('waiting') },
+    { label: 'Inbox', icon: 'waiting', href: to.inbox(), keys: 'g i', active: (p) => p.startsWith('/ui/inbox') || on('waiting')(p) },
     { label: 'Runs', icon: 'runs', href: user('runs'), keys: 'g r', active: on('runs') },
     evalPlace(app),
     { label: 'Schedules', icon: 'schedules', href: user('schedules'), keys: 'g t', active: on('schedules') },
@@ -197,7 +204,7 @@ function Badge({ count }: { count: number }) {
 
 function Rail({ scope, address, openPalette }: { scope: Scope; address: string; openPalette: () => void }) {
   const path = address.split('?')[0]!;
-  const waiting = useWaitingCount(scope);
+  const waiting = useInboxCount();
   return (
     <nav aria-label="Screens" className="hidden w-[52px] shrink-0 flex-col border-r bg-sunk md:flex xl:w-[204px]">
       <Link href="/" className="flex h-13 items-center gap-2.5 px-4 text-accent" aria-label="parley, applications">
@@ -218,7 +225,7 @@ function Rail({ scope, address, openPalette }: { scope: Scope; address: string; 
             >
               <Icon name={place.icon} />
               <span className="sr-only flex-1 xl:not-sr-only">{place.label}</span>
-              {place.label === 'Waiting' && waiting > 0 ? (
+              {place.label === 'Inbox' && waiting > 0 ? (
                 <span className="max-xl:absolute max-xl:top-0 max-xl:-right-0.5"><Badge count={waiting} /></span>
               ) : (
                 <span className="hidden opacity-0 group-hover:opacity-100 xl:inline"><Kbd>{place.keys}</Kbd></span>
@@ -257,7 +264,7 @@ function SignedIn() {
 /** The screens, on a phone. */
 function BottomBar({ scope, address, openPalette }: { scope: Scope; address: string; openPalette: () => void }) {
   const path = address.split('?')[0]!;
-  const waiting = useWaitingCount(scope);
+  const waiting = useInboxCount();
   if (/\/sessions\/[^/]+$/.test(path)) return null; // the workbench needs the room
   return (
     <nav aria-label="Screens" className="flex shrink-0 border-t bg-sunk md:hidden">
@@ -270,7 +277,7 @@ function BottomBar({ scope, address, openPalette }: { scope: Scope; address: str
         >
           <Icon name={place.icon} />
           {place.label}
-          {place.label === 'Waiting' && <span className="absolute top-1 left-1/2 ml-1.5"><Badge count={waiting} /></span>}
+          {place.label === 'Inbox' && <span className="absolute top-1 left-1/2 ml-1.5"><Badge count={waiting} /></span>}
         </Link>
       ))}
       <button type="button" onClick={openPalette} className="flex h-13 flex-1 flex-col items-center justify-center gap-0.5 text-2xs text-soft">

@@ -33,7 +33,7 @@ export function roleOf(caller: NonNullable<About['caller']>): string {
 }
 
 /** What a caller needs to change something. */
-export type Needed = 'run' | 'review' | 'schedules' | 'triggers';
+export type Needed = 'run' | 'review' | 'schedules' | 'triggers' | 'inbox';
 
 /** The scope that requests need: none if they only read. */
 function scopeOf(asks: Asks | Needed): Needed | undefined {
@@ -47,6 +47,7 @@ function scopeOf(asks: Asks | Needed): Needed | undefined {
   if (list.every((call) => call.method === 'GET')) return undefined;
   if (list.every((call) => call.path.endsWith('/feedback'))) return 'review';
   if (list.every((call) => /^\/apps\/[^/]+\/triggers(\/|$)/.test(call.path))) return 'triggers';
+  if (list.every((call) => call.path.startsWith('/inbox/'))) return 'inbox';
   return list.every((call) => /^\/apps\/[^/]+\/users\/[^/]+\/schedules(\/|$)/.test(call.path)) ? 'schedules' : 'run';
 }
 

@@ -3,7 +3,7 @@ import { Kbd } from './ui/parts';
 
 const groups: [string, [string, string][]][] = [
   ['Everywhere', [
-    ['Ctrl K', 'commands'], ['?', 'this list'], ['/', 'search'], ['g a', 'applications'], ['g s', 'sessions'], ['g w', 'waiting room'],
+    ['Ctrl K', 'commands'], ['?', 'this list'], ['/', 'search'], ['g a', 'applications'], ['g s', 'sessions'], ['g i', 'inbox'],
     ['g r', 'runs'], ['g t', 'schedules'], ['g h', 'triggers'], ['g l', 'logins'], ['g e', 'evaluation'], ['g u', 'usage'], ['g p', 'API'], ['n', 'new session'],
   ]],
   ['Workbench', [

@@ -66,11 +66,11 @@ function Commands({ scope, onClose, openHelp }: { scope: Scope; onClose: () => v
         )}
         <Group title="Go to">
           <Item onSelect={go(() => navigate('/'))} keys="g a">Applications</Item>
+          <Item onSelect={go(() => navigate(to.inbox()))} keys="g i">Inbox</Item>
           <Item onSelect={go(() => navigate(to.usage()))} keys="g u">Usage and cost</Item>
           {app && (
             <>
               <Item onSelect={go(() => navigate(to.user(app, user, 'sessions')))} keys="g s">Sessions of {app}</Item>
-              <Item onSelect={go(() => navigate(to.user(app, user, 'waiting')))} keys="g w">Waiting room of {app}</Item>
               <Item onSelect={go(() => navigate(to.user(app, user, 'runs')))} keys="g r">Runs of {app}</Item>
               <Item onSelect={go(() => navigate(to.user(app, user, 'schedules')))} keys="g t">Schedules of {user}</Item>
               <Item onSelect={go(() => navigate(to.user(app, user, 'triggers')))} keys="g h">Triggers of {app}</Item>

@@ -75,7 +75,7 @@ const enc = encodeURIComponent;
 export const to = {
   apps: () => '/',
   app: (app: string) => `/ui/apps/${enc(app)}`,
-  user: (app: string, user: string, screen: 'sessions' | 'waiting' | 'runs' | 'logins' | 'schedules' | 'triggers') => `/ui/apps/${enc(app)}/users/${enc(user)}/${screen}`,
+  user: (app: string, user: string, screen: 'sessions' | 'runs' | 'logins' | 'schedules' | 'triggers') => `/ui/apps/${enc(app)}/users/${enc(user)}/${screen}`,
   session: (key: Key) => `/ui/apps/${enc(key.app)}/users/${enc(key.user)}/sessions/${enc(key.session)}`,
   /** The page of a run: its steps, or what can be tried with it. */
   run: (key: Key, run: string, screen: '' | 'replay' | 'variants' = '') => `${to.session(key)}/runs/${enc(run)}${screen && `/${screen}`}`,
@@ -84,6 +84,7 @@ export const to = {
     `/ui/apps/${enc(app)}/users/${enc(user)}/compare?${runs.map((r) => `run=${[...(r.user && r.user !== user ? [r.user] : []), r.session, r.run].map((s) => enc(enc(s))).join('/')}`).join('&')}`,
   artifact: (key: Key, name = '', version?: number) =>
     `${to.session(key)}/artifacts${name && `/${encodePath(name)}`}${version === undefined ? '' : `?version=${version}`}`,
+  inbox: (app?: string, user?: string) => `/ui/inbox${app ? `?app=${enc(app)}${user ? `&user=${enc(user)}` : ''}` : ''}`,
   usage: (app?: string, user?: string) => `/ui/usage${app ? `?app=${enc(app)}${user ? `&user=${enc(user)}` : ''}` : ''}`,
   api: (operation?: string) => `/ui/api${operation ? `?operation=${enc(operation)}` : ''}`,
 };

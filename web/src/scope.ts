@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 
 import { calls } from './api/calls';
 import { ask } from './api/client';
-import type { App, Face, Run } from './api/types';
+import type { App, Face } from './api/types';
 import { useCaller, useFixedUser } from './caller';
 import { keepScope, keptScope } from './kept';
 import { match, useAddress } from './router';
@@ -23,16 +23,15 @@ export function useApps() {
   });
 }
 
-/** How many runs wait for a person. */
-export function useWaitingCount({ app, user }: Scope): number {
-  const runs = useQuery({
-    queryKey: ['waiting-count', app, user],
-    enabled: app !== undefined,
+/** How much waits for people. */
+export function useInboxCount(): number {
+  const entries = useQuery({
+    queryKey: ['inbox', 'count'],
     retry: false,
     refetchInterval: 10_000,
-    queryFn: ({ signal }) => ask<Run[]>(calls.recentRuns(app!, user, 'waiting'), signal),
+    queryFn: ({ signal }) => ask<unknown[]>(calls.inbox(), signal).then((list) => list.length),
   });
-  return runs.data?.length ?? 0;
+  return entries.data ?? 0;
 }
 
 /** The protocols for other clients that the server has on. */

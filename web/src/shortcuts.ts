@@ -32,11 +32,12 @@ export function useShortcuts(options: Options) {
       if (typing(event.target) || event.metaKey || event.ctrlKey || event.altKey || document.querySelector('[role=dialog]')) return;
       if (prefix && Date.now() - prefix < 1200) {
         prefix = 0;
-        const user = (screen: 'sessions' | 'waiting' | 'runs' | 'logins' | 'schedules' | 'triggers') => scope.app && navigate(to.user(scope.app, scope.user, screen));
+        const user = (screen: 'sessions' | 'runs' | 'logins' | 'schedules' | 'triggers') => scope.app && navigate(to.user(scope.app, scope.user, screen));
         switch (event.key) {
           case 'a': return navigate('/');
           case 's': return void user('sessions');
-          case 'w': return void user('waiting');
+          case 'i':
+          case 'w': return navigate(to.inbox());
           case 'r': return void user('runs');
           case 'l': return void user('logins');
           case 't': return void user('schedules');

@@ -136,6 +136,15 @@ export const calls = {
   patchTrigger: (app: string, name: string, body: unknown): Call => ({ method: 'PATCH', path: `/apps/${enc(app)}/triggers/${enc(name)}`, body }),
   deleteTrigger: (app: string, name: string): Call => ({ method: 'DELETE', path: `/apps/${enc(app)}/triggers/${enc(name)}` }),
   deliveries: (app: string, name: string): Call => ({ method: 'GET', path: `/apps/${enc(app)}/triggers/${enc(name)}/deliveries` }),
+
+  inbox(filter: Record<string, string> = {}): Call {
+    const query = new URLSearchParams(Object.entries(filter).filter(([, value]) => value)).toString();
+    return { method: 'GET', path: `/inbox?pageSize=100${query && `&${query}`}` };
+  },
+  answerEntry: (id: string, response: unknown): Call => ({ method: 'POST', path: `/inbox/${enc(id)}/answer`, body: { response } }),
+  assignEntry: (id: string, assignee: string | null): Call => ({ method: 'POST', path: `/inbox/${enc(id)}/assign`, body: { assignee } }),
+  linkEntry: (id: string): Call => ({ method: 'POST', path: `/inbox/${enc(id)}/link`, body: {} }),
+
   schedules: (app: string, user: string): Call => ({ method: 'GET', path: `${usersPath(app, user)}/schedules` }),
   createSchedule: (app: string, user: string, body: unknown): Call => ({ method: 'POST', path: `${usersPath(app, user)}/schedules`, body }),
   patchSchedule: (app: string, user: string, id: string, body: unknown): Call => ({ method: 'PATCH', path: `${usersPath(app, user)}/schedules/${enc(id)}`, body }),

@@ -15,6 +15,9 @@ const kinds: Record<string, Pending['kind']> = {
   get_user_choice: 'choice',
 };
 
+/** What a call that waits asks for. */
+export const kindOf = (name: string): Pending['kind'] => kinds[name] ?? 'answer';
+
 /** Whether a call is one with which the server itself asks a person. */
 export const isRequest = (name: string | undefined) => name !== undefined && name in kinds;
 
@@ -50,7 +53,7 @@ export function pendingOf(events: Event[]): Pending[] {
     for (const part of partsOf(event)) {
       const call = part.functionCall;
       if (call?.id && call.name && long.has(call.id)) {
-        open.set(call.id, { kind: kinds[call.name] ?? 'answer', call: { ...call, id: call.id, name: call.name }, event });
+        open.set(call.id, { kind: kindOf(call.name), call: { ...call, id: call.id, name: call.name }, event });
       }
       const response = part.functionResponse;
       if (response?.id && !isInterim(response)) open.delete(response.id);

@@ -31,7 +31,7 @@ export default function LoginsScreen({ app, user }: { app: string; user: string 
     >
       {list.isPending && <Loading what="the logins" />}
       {list.error && <Problem error={list.error} what="The logins could not be listed" retry={() => void list.refetch()} />}
-      {list.data?.length === 0 && <Empty title="No login is kept">When a tool needs one, it asks in the conversation, and in the waiting room.</Empty>}
+      {list.data?.length === 0 && <Empty title="No login is kept">When a tool needs one, it asks in the conversation, and in the inbox.</Empty>}
       <ul className="space-y-2">
         {list.data?.map((one) => (
           <li key={one.name + one.sessionId} className="flex flex-wrap items-center gap-x-4 gap-y-1 rounded-lg border border-line bg-sheet px-4 py-2.5">

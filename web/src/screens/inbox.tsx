@@ -1,0 +1,140 @@
+import { useQuery as useData, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+
+import { calls } from '../api/calls';
+import { ask, nextPage, request } from '../api/client';
+import type { JsonObject, Part } from '../api/types';
+import { left, pendingIn, whoMay, type Entry, type InboxLink } from '../log/inbox';
+import { Link, navigate, setQuery, to, useQuery } from '../router';
+import { useApps } from '../scope';
+import { Dialog } from '../ui/dialog';
+import { JsonView } from '../ui/json';
+import { Action, Button, copy, Empty, Field, Loading, Problem, When } from '../ui/parts';
+import { Screen } from '../ui/screen';
+import { say } from '../ui/toast';
+import { RequestCard } from '../workbench/requests';
+
+const select = 'h-8 min-w-0 rounded-md border border-rule bg-sheet px-2 max-md:h-9';
+
+/** All that waits for people, in the sessions that the caller may see. */
+export default function InboxScreen() {
+  const client = useQueryClient();
+  const query = useQuery();
+  const filter = { appName: query.get('app') ?? '', userId: query.get('user') ?? '', kind: query.get('kind') ?? '', assignee: query.get('assignee') ?? '' };
+  const key = ['inbox', filter];
+  const apps = useApps().data ?? [];
+  const [link, setLink] = useState<InboxLink>();
+  const [assigned, setAssigned] = useState<Entry>();
+  const [person, setPerson] = useState('');
+  const list = useData({
+    queryKey: key,
+    refetchInterval: 5000,
+    queryFn: async ({ signal }) => {
+      const { value, response } = await request<Entry[]>(calls.inbox(filter), signal);
+      return { entries: value, more: nextPage(response) !== undefined };
+    },
+  });
+  const send = async (what: () => Promise<unknown>, done: string) => {
+    try {
+      await what();
+      if (done) say(done);
+      await client.invalidateQueries({ queryKey: ['inbox'] });
+      return true;
+    } catch (error) {
+      say((error as Error).message, 'bad');
+      await client.invalidateQueries({ queryKey: ['inbox'] });
+      return false;
+    }
+  };
+  const responseOf = (part: Part) => (part.functionResponse?.response ?? {}) as JsonObject;
+  const filtered = Object.values(filter).some(Boolean);
+  const assign = (entry: Entry, assignee: string | null) => send(() => ask(calls.assignEntry(entry.id, assignee)), assignee ? `It is assigned to ${assignee}.` : 'It is assigned to none.');
+  return (
+    <Screen title="Inbox" note="Logins, confirmations and questions that agents have for people. Their sessions are free in the meantime." call={calls.inbox(filter)}>
+      <div className="mb-5 flex flex-wrap gap-2" role="group" aria-label="Filters">
+        <select aria-label="Application" className={select} value={filter.appName} onChange={(e) => setQuery({ app: e.target.value })}>
+          <option value="">all applications</option>
+          {apps.map((app) => <option key={app.name}>{app.name}</option>)}
+        </select>
+        <select aria-label="Kind" className={select} value={filter.kind} onChange={(e) => setQuery({ kind: e.target.value })}>
+          <option value="">everything</option>
+          <option value="confirmation">confirmations</option>
+          <option value="input">questions</option>
+          <option value="login">logins</option>
+          <option value="result">results</option>
+        </select>
+        <input aria-label="User" placeholder="all users" spellCheck={false} className={`${select} w-32`} defaultValue={filter.userId} key={`u${filter.userId}`} onBlur={(e) => setQuery({ user: e.target.value.trim() })} onKeyDown={(e) => e.key === 'Enter' && setQuery({ user: e.currentTarget.value.trim() })} />
+        <input aria-label="Assigned to" placeholder="assigned to" spellCheck={false} className={`${select} w-32`} defaultValue={filter.assignee} key={`a${filter.assignee}`} onBlur={(e) => setQuery({ assignee: e.target.value.trim() })} onKeyDown={(e) => e.key === 'Enter' && setQuery({ assignee: e.currentTarget.value.trim() })} />
+      </div>
+      {list.isPending && <Loading what="the inbox" />}
+      {list.error && <Problem error={list.error} what="The inbox could not be opened" retry={() => void list.refetch()} />}
+      {list.data?.entries.length === 0 && !list.data.more && (
+        <Empty title={filtered ? 'Nothing here waits' : 'Nothing waits'} action={filtered ? <Button onClick={() => navigate(to.inbox())}>Show everything</Button> : undefined}>
+          When a tool needs a login, a confirmation or an answer, it is asked for here and in the conversation.
+        </Empty>
+      )}
+      <ul className="space-y-6">
+        {list.data?.entries.map((entry) => {
+          const id = { app: entry.appName, user: entry.userId, session: entry.sessionId };
+          return (
+            <li key={entry.id} data-entry={entry.kind}>
+              <div className="mb-1.5 flex flex-wrap items-baseline gap-x-3 gap-y-1">
+                <Link href={to.session(id)} className="min-w-0 font-medium [overflow-wrap:anywhere] hover:underline">{entry.sessionTitle || entry.sessionId}</Link>
+                <span className="min-w-0 text-soft [overflow-wrap:anywhere]">{entry.appName} · {entry.userId}</span>
+                <span className="label">since <When time={Date.parse(entry.since) / 1000} /></span>
+                {entry.defaultAt ? <span className="label text-wait">answered by the server {left(entry.defaultAt)}</span> : entry.until && <span className="label" title={new Date(entry.until).toLocaleString()}>ends {left(entry.until)}</span>}
+                {entry.escalatedAt && <span className="label text-bad">escalated</span>}
+              </div>
+              {entry.mayAnswer ? (
+                <RequestCard
+                  pending={pendingIn(entry)}
+                  answer={(part) => send(() => ask(calls.answerEntry(entry.id, responseOf(part))), 'Thank you. The agent continues.')}
+                  call={(part) => calls.answerEntry(entry.id, responseOf(part))}
+                />
+              ) : (
+                <div className="rounded-md border border-line bg-sunk px-3.5 py-3">
+                  <p className="font-semibold">{entry.message || `${entry.tool} waits`}</p>
+                  <p className="text-soft">{whoMay(entry.answer)}</p>
+                  {entry.args !== undefined && entry.kind !== 'login' && <div className="mt-2 rounded-md bg-sheet px-3 py-2"><JsonView value={entry.args as JsonObject} label="the arguments" /></div>}
+                </div>
+              )}
+              <div className="mt-1.5 flex flex-wrap items-center gap-1.5">
+                <span className="label">{entry.assignee ? `assigned to ${entry.assignee}` : 'not assigned'}</span>
+                <Action tone="quiet" call={() => calls.assignEntry(entry.id, 'someone')} onClick={() => (setPerson(entry.assignee ?? ''), setAssigned(entry))}>Assign</Action>
+                {entry.mayAnswer && entry.kind !== 'login' && <Action tone="quiet" call={calls.linkEntry(entry.id)} onClick={() => void send(async () => setLink(await ask<InboxLink>(calls.linkEntry(entry.id))), '')}>Link</Action>}
+              </div>
+            </li>
+          );
+        })}
+      </ul>
+      {list.data?.more && <p className="mt-5 text-soft">There is more: choose an application, a user or a kind.</p>}
+      <Dialog open={assigned !== undefined} onClose={() => setAssigned(undefined)} title="Who takes care of it?" note="Everyone who may answer still may.">
+        <form
+          onSubmit={(e) => {
+            e.preventDefault();
+            const entry = assigned!;
+            setAssigned(undefined);
+            void assign(entry, person.trim() || null);
+          }}
+        >
+          <Field label="person"><input autoFocus spellCheck={false} className="field w-full" value={person} onChange={(e) => setPerson(e.target.value)} placeholder="none" /></Field>
+          <div className="mt-4 flex justify-end gap-2">
+            <Button onClick={() => setAssigned(undefined)}>Cancel</Button>
+            <Button tone="primary" type="submit">Assign</Button>
+          </div>
+        </form>
+      </Dialog>
+      <Dialog open={link !== undefined} onClose={() => setLink(undefined)} title="A link to answer it" note="Everyone who has the link can answer, once, as you.">
+        {link && (
+          <>
+            <Field label={`can be used until ${new Date(link.expiresAt).toLocaleString()}`}><textarea readOnly rows={4} className="field w-full font-mono text-2xs" value={link.url} onFocus={(e) => e.currentTarget.select()} /></Field>
+            <div className="mt-4 flex justify-end gap-2">
+              <Button onClick={() => setLink(undefined)}>Close</Button>
+              <Button tone="primary" icon="copy" onClick={() => void copy(link.url, 'The link is on the clipboard.')}>Copy</Button>
+            </div>
+          </>
+        )}
+      </Dialog>
+    </Screen>
+  );
+}
