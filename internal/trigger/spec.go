@@ -270,7 +270,7 @@ func checkSecret(check Check, secret string) error {
 	}
 	for _, one := range all {
 		if len(one) < minSecret {
-			return wrong("secret", "must have at least %d characters", minSecret)
+			return wrong("secret", "must have at least %d characters; spaces separate several secrets", minSecret)
 		}
 		if check == StandardWebhooks {
 			if _, err := standardKey(one); err != nil {
