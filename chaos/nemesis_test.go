@@ -13,7 +13,9 @@ import (
 
 // torment injects faults for a while, and then leaves everything in order. Many
 // may be in progress at once, but only one at a server.
-func (w *world) torment() {
+func (w *world) torment() { w.tormentFor(*duration) }
+
+func (w *world) tormentFor(duration time.Duration) {
 	random := w.random("nemesis")
 	var wg sync.WaitGroup
 	var database sync.Mutex
@@ -21,13 +23,13 @@ func (w *world) torment() {
 	if w.fault != nil {       // at least once
 		own := rand.New(rand.NewPCG(random.Uint64(), 0))
 		wg.Go(func() {
-			pace(own, *duration/10, *duration/2)
+			pace(own, duration/10, duration/2)
 			database.Lock()
 			defer database.Unlock()
 			w.fault(own)
 		})
 	}
-	for end := time.Now().Add(*duration); time.Now().Before(end); {
+	for end := time.Now().Add(duration); time.Now().Before(end); {
 		pace(random, 100*time.Millisecond, 900*time.Millisecond)
 		if stored && random.IntN(5) == 0 && database.TryLock() {
 			own := rand.New(rand.NewPCG(random.Uint64(), 0))

@@ -199,7 +199,7 @@ func (p *planned) disturb(lease time.Duration) {
 		p.hurtDatabase(random)
 	}
 	if *long {
-		p.torment()
+		p.tormentFor(*duration / 3)
 	}
 	p.until(30 * time.Minute)
 	p.did("no server runs")
@@ -209,6 +209,9 @@ func (p *planned) disturb(lease time.Duration) {
 	time.Sleep(15 * time.Minute / time.Duration(p.factor))
 	for _, r := range p.replicas {
 		p.launch(r)
+	}
+	if *long {
+		p.tormentFor(*duration / 6)
 	}
 }
 
