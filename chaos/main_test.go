@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/parley-run/parley/internal/broker/vault"
 	"github.com/parley-run/parley/internal/testkit"
 	"github.com/parley-run/parley/internal/testkit/pgtest"
 )
@@ -44,6 +45,7 @@ func TestMain(m *testing.M) {
 func TestSQLite(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "sqlite:"+filepath.Join(t.TempDir(), "sessions.db"), nil, 1, 5)
+	w.receive()
 	w.play()
 }
 
@@ -58,7 +60,8 @@ func TestPostgres(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	w := newWorld(t, server.URL(), server, 3, 8)
+	w := newWorld(t, server.URL(), server, 3, 8, "--credential_key", string(vault.Generate()))
+	w.receive()
 	w.play()
 }
 
@@ -93,6 +96,7 @@ type world struct {
 	ledger   string
 	replicas []*replica
 	clients  int
+	receiver *receiver // nil without webhooks
 
 	start time.Time
 	calm  chan struct{} // closed when faults and new messages end
@@ -214,6 +218,10 @@ func (w *world) play() {
 	}
 	store := w.open()
 	w.settle(store)
+	if w.receiver != nil {
+		w.receiver.delivered(store)
+		w.receiver.check(store)
+	}
 	for _, r := range w.replicas {
 		r.terminate()
 	}
