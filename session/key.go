@@ -46,10 +46,10 @@ func digest(parts ...string) [sha256.Size]byte {
 	return sha256.Sum256(b)
 }
 
-// Hidden reports whether the session was created by an evaluation. Such sessions
-// can be read but are not listed.
+// Hidden reports whether the session was created by an evaluation, or for the call of
+// a single tool. Such sessions can be read but are not listed.
 func (k Key) Hidden() bool {
-	return strings.HasPrefix(k.ID, "___eval___session___") || strings.HasPrefix(k.ID, "adk-eval-session-")
+	return strings.HasPrefix(k.ID, "___tool___session___") || strings.HasPrefix(k.ID, "___eval___session___") || strings.HasPrefix(k.ID, "adk-eval-session-")
 }
 
 // Check rejects a key with an invalid identifier.

@@ -56,6 +56,8 @@ type user struct {
 
 	memoryMu sync.Mutex
 	memories []*keptMemory
+	// lastMemory is the id of the last one.
+	lastMemory int64
 }
 
 // shared is state that several sessions write to.

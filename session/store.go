@@ -39,12 +39,14 @@ type Store struct {
 	Inbox Inbox
 	// Searcher searches in what was said; nil for a store that cannot.
 	Searcher Searcher
+	// MemoryEditor shows and changes single memories; nil for a store that cannot.
+	MemoryEditor MemoryEditor
 	// Closer releases the resources of the store.
 	Closer
 }
 
 // Backend is a type that implements all parts of a Store except Keys, Outbox,
-// Recordings, Schedules, Inbox and Searcher.
+// Recordings, Schedules, Inbox, Searcher and MemoryEditor.
 type Backend interface {
 	Sessions
 	Runs
@@ -62,7 +64,8 @@ type Closer interface {
 }
 
 // NewStore returns a Store whose parts are all b, without Keys. It has an Outbox,
-// Recordings, Schedules, an Inbox and a Searcher if b implements them.
+// Recordings, Schedules, an Inbox, a Searcher and a MemoryEditor if b implements
+// them.
 func NewStore(b Backend) Store {
 	s := Store{Sessions: b, Runs: b, Leases: b, Secrets: b, Memories: b, Ledger: b, Upkeep: b, Closer: b}
 	if o, ok := b.(Outbox); ok {
@@ -79,6 +82,9 @@ func NewStore(b Backend) Store {
 	}
 	if f, ok := b.(Searcher); ok {
 		s.Searcher = f
+	}
+	if e, ok := b.(MemoryEditor); ok {
+		s.MemoryEditor = e
 	}
 	return s
 }

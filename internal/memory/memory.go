@@ -32,11 +32,11 @@ type memory struct {
 
 // Search finds texts that are related to a question.
 func (m *memory) Search(ctx context.Context, question string) ([]*tool.Remembered, error) {
-	words := wordsOf(question)
+	words := Words(question)
 	if len(words) == 0 {
 		return nil, nil
 	}
-	found, err := m.memories.Recall(ctx, m.key.App, m.key.User, words[:min(len(words), maxAsked)], maxFound)
+	found, err := m.memories.Recall(ctx, m.key.App, m.key.User, words, maxFound)
 	if err != nil {
 		return nil, fmt.Errorf("search the memory: %w", err)
 	}
@@ -111,4 +111,16 @@ func remembered(ev *event.Event) (*session.Remembered, error) {
 		Event: ev.ID, Author: ev.Author, Time: time.UnixMicro(int64(math.Round(ev.Timestamp * 1e6))).UTC(),
 		Content: doc, Words: indexOf(text.String()),
 	}, nil
+}
+
+// Text returns a text as it is remembered: its content, and the words by which it is found.
+func Text(text string) (content []byte, words []string, err error) {
+	content, err = (&event.Content{Role: event.RoleUser, Parts: []*event.Part{{Text: text}}}).MarshalJSON()
+	return content, indexOf(text), err
+}
+
+// Words returns the words of a question that count.
+func Words(question string) []string {
+	words := wordsOf(question)
+	return words[:min(len(words), maxAsked)]
 }

@@ -35,12 +35,13 @@ type many struct {
 }
 
 var (
-	_ session.Backend    = (*many)(nil)
-	_ session.Outbox     = (*many)(nil)
-	_ session.Recordings = (*many)(nil)
-	_ session.Schedules  = (*many)(nil)
-	_ session.Searcher   = (*many)(nil)
-	_ session.APIKeys    = (*many)(nil)
+	_ session.Backend      = (*many)(nil)
+	_ session.Outbox       = (*many)(nil)
+	_ session.Recordings   = (*many)(nil)
+	_ session.Schedules    = (*many)(nil)
+	_ session.Searcher     = (*many)(nil)
+	_ session.MemoryEditor = (*many)(nil)
+	_ session.APIKeys      = (*many)(nil)
 )
 
 // openMany opens several databases.

@@ -174,6 +174,27 @@ func (m *many) Recall(ctx context.Context, app, user string, words []string, lim
 	})
 }
 
+// ListMemories implements session.MemoryEditor.
+func (m *many) ListMemories(ctx context.Context, app, user string, words []string, page session.Page) ([]*session.ListedMemory, string, error) {
+	return paged(ctx, m, session.Key{App: app, User: user}, emptyPage[*session.ListedMemory], func(ctx context.Context, s *backend) ([]*session.ListedMemory, string, error) {
+		return s.ListMemories(ctx, app, user, words, page)
+	})
+}
+
+// EditMemory implements session.MemoryEditor.
+func (m *many) EditMemory(ctx context.Context, app, user string, id int64, content []byte, words []string) error {
+	return do(ctx, m, session.Key{App: app, User: user}, failure(session.ErrNotFound), func(ctx context.Context, s *backend) error {
+		return s.EditMemory(ctx, app, user, id, content, words)
+	})
+}
+
+// DeleteMemory implements session.MemoryEditor.
+func (m *many) DeleteMemory(ctx context.Context, app, user string, id int64) error {
+	return do(ctx, m, session.Key{App: app, User: user}, failure(session.ErrNotFound), func(ctx context.Context, s *backend) error {
+		return s.DeleteMemory(ctx, app, user, id)
+	})
+}
+
 // Forget implements session.Memories.
 func (m *many) Forget(ctx context.Context, app, user string) error {
 	return do(ctx, m, session.Key{App: app, User: user}, always, func(ctx context.Context, s *backend) error { return s.Forget(ctx, app, user) })

@@ -33,6 +33,21 @@ const (
 		best AS (SELECT memory, sum(weight) AS score FROM hits JOIN weights USING (word) GROUP BY memory)
 		SELECT m.event, m.author, m.time, m.content FROM best JOIN parley_memories m ON m.id = best.memory
 		WHERE m.owner = $1::bytea ORDER BY score DESC, m.time DESC, m.event LIMIT $3::bigint`
+
+	// Those that were deleted have no content: they are not added again.
+	sqlListMemories = `SELECT m.id, coalesce(s.id, ''), m.event, m.author, m.time, m.content FROM parley_memories m
+		LEFT JOIN parley_sessions s ON s.ordinal = m.session
+		WHERE m.owner = $1::bytea AND m.id < $3::bigint AND octet_length(m.content) > 0
+			AND NOT EXISTS (SELECT 1 FROM unnest($2::bytea[]) AS u (word) WHERE NOT EXISTS (
+				SELECT 1 FROM parley_memory_words w WHERE w.owner = $1::bytea AND w.word = u.word AND w.memory = m.id))
+		ORDER BY m.id DESC LIMIT $4::bigint`
+
+	sqlEditMemory = `UPDATE parley_memories SET content = $3::bytea WHERE id = $1::bigint AND owner = $2::bytea AND octet_length(content) > 0`
+
+	sqlUnindexMemory = `DELETE FROM parley_memory_words WHERE memory = $1::bigint`
+
+	sqlIndexMemory = `INSERT INTO parley_memory_words (owner, word, memory)
+		SELECT DISTINCT $1::bytea, u.word, $2::bigint FROM unnest($3::bytea[]) AS u (word)`
 )
 
 // Remember implements session.Memories.
@@ -117,5 +132,68 @@ func (s *backend) Forget(ctx context.Context, app, user string) error {
 	return s.write(ctx, "forgetting a user", func(ctx context.Context, conn *pgxpool.Conn, _ bool) error {
 		_, err := conn.Exec(ctx, sqlForget, owner[:])
 		return err
+	})
+}
+
+var _ session.MemoryEditor = (*backend)(nil)
+
+// ListMemories implements session.MemoryEditor.
+func (s *backend) ListMemories(ctx context.Context, app, user string, words []string, page session.Page) ([]*session.ListedMemory, string, error) {
+	below, err := page.Below()
+	if err != nil {
+		return nil, "", err
+	}
+	owner := session.Key{App: app, User: user}.OwnerDigest()
+	var list []*session.ListedMemory
+	err = s.read(ctx, "listing memories", func(ctx context.Context, conn *pgxpool.Conn) error {
+		rows, err := conn.Query(ctx, sqlListMemories, owner[:], bytesOf(words), below, page.Limit())
+		if err != nil {
+			return err
+		}
+		list = []*session.ListedMemory{}
+		var event, author []byte
+		var one session.ListedMemory
+		_, err = pgx.ForEachRow(rows, []any{&one.ID, &one.Session, &event, &author, &one.Time, &one.Content}, func() error {
+			next := one
+			next.Event, next.Author = string(event), string(author)
+			list = append(list, &next)
+			one.Content = nil
+			return nil
+		})
+		return err
+	})
+	if err != nil {
+		return nil, "", err
+	}
+	list, next := session.Cut(&page, list, func(l *session.ListedMemory) int64 { return l.ID })
+	return list, next, nil
+}
+
+// DeleteMemory implements session.MemoryEditor.
+func (s *backend) DeleteMemory(ctx context.Context, app, user string, id int64) error {
+	return s.EditMemory(ctx, app, user, id, []byte{}, nil)
+}
+
+// EditMemory implements session.MemoryEditor.
+func (s *backend) EditMemory(ctx context.Context, app, user string, id int64, content []byte, words []string) error {
+	owner := session.Key{App: app, User: user}.OwnerDigest()
+	return s.write(ctx, "editing a memory", func(ctx context.Context, conn *pgxpool.Conn, again bool) error {
+		return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
+			tag, err := tx.Exec(ctx, sqlEditMemory, id, owner[:], content)
+			if err != nil {
+				return err
+			}
+			if tag.RowsAffected() == 0 {
+				if again && len(content) == 0 {
+					return nil // the first attempt may have deleted it
+				}
+				return session.ErrNotFound
+			}
+			if _, err := tx.Exec(ctx, sqlUnindexMemory, id); err != nil || len(words) == 0 {
+				return err
+			}
+			_, err = tx.Exec(ctx, sqlIndexMemory, owner[:], id, bytesOf(words))
+			return err
+		})
 	})
 }

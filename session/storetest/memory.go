@@ -21,6 +21,8 @@ var memoryTests = []test{
 	{"Memory/OutlivesOldSessions", memoryOutlivesOldSessions},
 	{"Memory/Forget", memoryForget},
 	{"Memory/Concurrent", memoryConcurrent},
+	{"Memory/List", memoryList},
+	{"Memory/Edit", memoryEdit},
 }
 
 // noon is when the first thing was said.
@@ -211,4 +213,104 @@ func memoryConcurrent(k *kit) {
 	wg.Wait()
 	k.remember(key("s"), said("a", "a"))
 	k.recalls("user", "a", "m1 m0")
+}
+
+// memorized is the contents of a page of what is remembered, and the token of the next.
+func (k *kit) memorized(user, words string, page session.Page) (texts string, list []*session.ListedMemory, next string) {
+	k.Helper()
+	if k.store.MemoryEditor == nil {
+		k.Skip("the store cannot list memories")
+	}
+	list, next, err := k.store.MemoryEditor.ListMemories(k.Context(), "app", user, strings.Fields(words), page)
+	if err != nil {
+		k.Fatalf("ListMemories: %v", err)
+	}
+	var all []string
+	for _, one := range list {
+		all = append(all, one.Session+"/"+one.Event)
+	}
+	return strings.Join(all, " "), list, next
+}
+
+func (k *kit) lists(user, words, want string) []*session.ListedMemory {
+	k.Helper()
+	got, list, _ := k.memorized(user, words, session.Page{})
+	if got != want {
+		k.Errorf("of %s, %q is remembered with %q, want %q", user, got, words, want)
+	}
+	return list
+}
+
+// People see everything that is remembered of a user, page by page.
+func memoryList(k *kit) {
+	other := session.Key{App: "app", User: "other", ID: "s"}
+	for _, one := range []session.Key{key("s"), key("t"), other} {
+		k.create(one, nil)
+	}
+	k.lists("user", "", "")
+	k.remember(key("s"), said("a", "a b"))
+	k.remember(other, said("a"))
+	k.remember(key("t"), said("b"))
+	list := k.lists("user", "", "t/m0 s/m1 s/m0")
+	if len(list) == 3 {
+		first := list[0]
+		if first.Author != "user" || !first.Time.Equal(noon) || string(first.Content) != `{"parts":[{"text":"b"}]}` || first.ID <= list[1].ID {
+			k.Errorf("listed is %+v", first)
+		}
+	}
+	k.lists("user", "a", "s/m1 s/m0")
+	k.lists("user", "a b", "s/m1")
+	k.lists("user", "a c", "")
+	k.lists("other", "", "s/m0")
+	k.lists("unknown", "", "")
+	first, _, next := k.memorized("user", "", session.Page{Size: 2})
+	rest, _, end := k.memorized("user", "", session.Page{Size: 2, Token: next})
+	if first != "t/m0 s/m1" || rest != "s/m0" || next == "" || end != "" {
+		k.Errorf("the pages are %q and %q, with %q and %q after them", first, rest, next, end)
+	}
+	if _, _, err := k.store.MemoryEditor.ListMemories(k.Context(), "app", "user", nil, session.Page{Token: "x"}); !errors.Is(err, session.ErrBadToken) {
+		k.Errorf("a wrong token: %v", err)
+	}
+}
+
+// What a person has corrected or deleted stays so when the session is added again.
+func memoryEdit(k *kit) {
+	k.create(key("s"), nil)
+	k.remember(key("s"), said("a", "b", "c"))
+	list := k.lists("user", "", "s/m2 s/m1 s/m0")
+	if len(list) != 3 {
+		k.FailNow()
+	}
+	edit, ctx := k.store.MemoryEditor, k.Context()
+	if err := edit.EditMemory(ctx, "app", "user", list[1].ID, []byte(`{"parts":[{"text":"new"}]}`), []string{"new", "new"}); err != nil {
+		k.Fatal(err)
+	}
+	if err := edit.DeleteMemory(ctx, "app", "user", list[0].ID); err != nil {
+		k.Fatal(err)
+	}
+	for range 2 {
+		k.recalls("user", "b c", "")
+		k.recalls("user", "new", "m1")
+		k.recalls("user", "a", "m0")
+		if after := k.lists("user", "", "s/m1 s/m0"); len(after) > 0 && string(after[0].Content) != `{"parts":[{"text":"new"}]}` {
+			k.Errorf("edited is %s", after[0].Content)
+		}
+		k.remember(key("s"), said("a", "b", "c"))
+	}
+	for _, wrong := range []struct {
+		user string
+		id   int64
+	}{{"user", list[0].ID}, {"other", list[2].ID}, {"user", list[0].ID + 100}} {
+		if err := edit.EditMemory(ctx, "app", wrong.user, wrong.id, []byte("{}"), nil); !errors.Is(err, session.ErrNotFound) {
+			k.Errorf("editing %v: %v", wrong, err)
+		}
+		if err := edit.DeleteMemory(ctx, "app", wrong.user, wrong.id); !errors.Is(err, session.ErrNotFound) {
+			k.Errorf("deleting %v: %v", wrong, err)
+		}
+	}
+	if err := k.store.Forget(ctx, "app", "user"); err != nil {
+		k.Fatal(err)
+	}
+	k.remember(key("s"), said("a", "b", "c")) // if it is wanted
+	k.lists("user", "", "s/m2 s/m1 s/m0")
 }
