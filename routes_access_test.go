@@ -106,6 +106,10 @@ func routeTable(run string) map[string]routeAccess {
 		"GET /inbox/link":            {"/inbox/link?t=x", "", hidden, hidden, hidden},
 		"POST /inbox/link":           {"/inbox/link", "", hidden, hidden, hidden},
 
+		"GET /apps/{app}/users/{user}/memory":             {"/apps/weather/users/bob/memory", "", yours, hidden, closed},
+		"PATCH /apps/{app}/users/{user}/memory/{memory}":  {"/apps/weather/users/bob/memory/0", `{"text":"x"}`, hidden, hidden, closed},
+		"DELETE /apps/{app}/users/{user}/memory/{memory}": {"/apps/weather/users/bob/memory/0", "", hidden, hidden, closed},
+
 		"GET /apps/{app}/users/{user}/schedules":                    {"/apps/weather/users/bob/schedules", "", yours, hidden, closed},
 		"POST /apps/{app}/users/{user}/schedules":                   {"/apps/weather/users/bob/schedules", `{"id":"new","cron":"@yearly","newMessage":{"parts":[{"text":"hi"}]}}`, http.StatusCreated, hidden, closed},
 		"GET /apps/{app}/users/{user}/schedules/{schedule}":         {"/apps/weather/users/bob/schedules/none", "", hidden, hidden, closed},
@@ -135,6 +139,9 @@ func routeTable(run string) map[string]routeAccess {
 
 		"GET /dev/apps/{app}/users/{user}/runs":     {"/dev/apps/weather/users/bob/runs", "", yours, hidden, closed},
 		"GET /dev/apps/{app}/users/{user}/sessions": {"/dev/apps/weather/users/bob/sessions", "", yours, hidden, closed},
+		// Only developers call tools, also as themselves.
+		"GET /dev/apps/{app}/users/{user}/tools":       {"/dev/apps/weather/users/bob/tools", "", denied, denied, closed},
+		"POST /dev/apps/{app}/users/{user}/tools/call": {"/dev/apps/weather/users/bob/tools/call", `{"agent":"weather","tool":"get_weather","args":{}}`, denied, denied, closed},
 
 		// The user is that of the token, so every user may: here with nothing to run.
 		"POST /apps/{app}/agui":             {"/apps/weather/agui", `{"threadId":"s1","runId":"a1","messages":[]}`, invalid, invalid, closed},

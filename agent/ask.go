@@ -83,7 +83,7 @@ func (l *llm) ask(ctx *Context, emit Emit) (*event.Event, error) {
 }
 
 func (l *llm) request(ctx *Context, t *trail) (*model.Request, error) {
-	instruction, err := l.instruct(ctx)
+	instruction, err := l.instruct(ctx, t)
 	if err != nil {
 		return nil, err
 	}
@@ -96,6 +96,7 @@ func (l *llm) request(ctx *Context, t *trail) (*model.Request, error) {
 	})
 	req.Instruction, req.Tools, req.Config, req.Stream = joinInstructions(l.intro, instruction), ctx.box.declarations, l.config, ctx.inv.Stream
 	t.note(req, "instruction", ctx.agent)
+	t.noteFilled(instruction)
 	if l.submits {
 		req.Instruction = joinInstructions(req.Instruction, submitGuide)
 	}
@@ -163,15 +164,19 @@ func (l *llm) viewed(ctx *Context, b *builder) []*event.Content {
 	})
 }
 
-func (l *llm) instruct(ctx *Context) (text string, err error) {
+func (l *llm) instruct(ctx *Context, t *trail) (text string, err error) {
 	if l.cfg.InstructionFunc == nil {
+		var places *[]filled
+		if t != nil {
+			places = &t.filled
+		}
 		var known scope
 		if n := ctx.ownNode(); n != nil {
 			known = scope{n.input, ctx.inv.nodeOutput}
 		}
-		text, err = l.instruction.render(ctx.inv.Log, known, func(name string) (string, bool, error) {
+		text, err = l.instruction.fill(ctx.inv.Log, known, func(name string) (string, bool, error) {
 			return artifactText(ctx.toolContext(&event.Actions{}), name)
-		})
+		}, places)
 	} else {
 		defer agentrt.Recover(&err, "instruction of agent", ctx.agent.name)
 		text, err = l.cfg.InstructionFunc(ctx.toolContext(&event.Actions{}))

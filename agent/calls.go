@@ -63,11 +63,11 @@ func (l *llm) act(ctx *Context, said *event.Event, calls []*event.FunctionCall, 
 		return next{}, err
 	}
 	n.unanswered = n.unanswered || awaits(answer) || len(answer.LongRunningToolIDs) > 0
-	n.stop = answer.Actions.SkipSummarization || l.finishes(ctx.ownNode(), answer) != nil
+	n.stop = ctx.inv.single || answer.Actions.SkipSummarization || l.finishes(ctx.ownNode(), answer) != nil
 	n.waiting = len(said.LongRunningToolIDs) > 0 && slices.ContainsFunc(answer.FunctionResponses(), func(r *event.FunctionResponse) bool {
 		return !agentrt.Closed(r) && slices.Contains(said.LongRunningToolIDs, r.ID)
 	})
-	if name := answer.Actions.TransferToAgent; name != "" {
+	if name := answer.Actions.TransferToAgent; name != "" && !ctx.inv.single {
 		if n.transfer = ctx.agent.root().Find(name); n.transfer == nil {
 			return next{}, fmt.Errorf("agent %s wants to hand over to %s, which is not in its tree", ctx.agent.name, name)
 		}
@@ -124,6 +124,7 @@ func (l *llm) perform(ctx *Context, said *event.Event, calls []*event.FunctionCa
 			answer.LongRunningToolIDs = append(answer.LongRunningToolIDs, calls[i].ID)
 		}
 	}
+	answer.Actions.SkipSummarization = answer.Actions.SkipSummarization || ctx.inv.single
 	answer.Actions.Extra = nameOnly(outcomes, answer.Actions.Extra)
 	user := awaits(answer)
 	if user {

@@ -28,8 +28,9 @@ type scene struct {
 	from int // the first moments are left out, by the number of events
 	// numbered means that the model gives ids to calls, and gives them again.
 	numbered bool
-	retries  bool // functions are run more than once
-	anyOrder bool // parallel branches lead to one node, whose runs are numbered in the order of their ends
+	retries  bool              // functions are run more than once
+	call     *agentrt.ToolCall // what the run does that begins, instead of asking a model
+	anyOrder bool              // parallel branches lead to one node, whose runs are numbered in the order of their ends
 }
 
 // byFunction reports whether a node that is not an agent's has emitted ev.
@@ -119,6 +120,9 @@ func (s scene) run(t *testing.T, p *played, w *world, takeover bool) error {
 	inv := &agentrt.Invocation{
 		App: "app", User: "u", Session: "s", ID: p.id, UserContent: p.message, Log: p.tape, Journal: journal{p.tape},
 		Resume: p.resume, Takeover: takeover, MaxModelCalls: s.maxCalls, Credentials: p.logins(),
+	}
+	if s.call != nil && p.resume == nil {
+		inv.Call = s.call
 	}
 	err := inv.Start(t.Context(), s.tree(w), p.emit)
 	if soft := (*agentrt.Failure)(nil); err != nil && !errors.Is(err, agent.ErrWaiting) && !errors.Is(err, agent.ErrCannotResume) && !errors.As(err, &soft) {
@@ -293,7 +297,7 @@ func (s scene) account(t *testing.T, w *world, p *played, at moment) {
 				delete(made, r.ID)
 			}
 		}
-		if fresh && !byFunction(ev) && len(ev.FunctionResponses()) == 0 && (ev.Content != nil || ev.ErrorCode == "REFUSED") && !strings.HasPrefix(ev.Content.Text(), "callback") {
+		if fresh && s.call == nil && !byFunction(ev) && len(ev.FunctionResponses()) == 0 && (ev.Content != nil || ev.ErrorCode == "REFUSED") && !strings.HasPrefix(ev.Content.Text(), "callback") {
 			said++
 		}
 	}

@@ -64,9 +64,46 @@ func parseTemplate(text string) template {
 	return append(t, segment{text: text[from:]})
 }
 
+// filled is a place of a template in the text that was made of it, in bytes.
+type filled struct {
+	segment
+	from, to int
+}
+
+// written is the place as it is in the template.
+func (s segment) written() string {
+	switch {
+	case s.raw != "":
+		return s.raw
+	case s.optional:
+		return "{" + s.key + "?}"
+	}
+	return "{" + s.key + "}"
+}
+
+// source is what the place is for, as people call it.
+func (s segment) source() string {
+	switch scope, _, scoped := strings.Cut(s.key, ":"); {
+	case s.node != "":
+		return "output of " + s.node
+	case s.raw != "":
+		return "input"
+	case strings.HasPrefix(s.key, "artifact."):
+		return "artifact"
+	case scoped:
+		return scope + " state"
+	}
+	return "session state"
+}
+
 // render fills the places: strings as they are, everything else as JSON. Places for
 // members that are missing stay as they are.
 func (t template) render(state tool.Lookup, known scope, file func(name string) (text string, there bool, err error)) (string, error) {
+	return t.fill(state, known, file, nil)
+}
+
+// fill is like render, and adds the places to places unless it is nil.
+func (t template) fill(state tool.Lookup, known scope, file func(name string) (text string, there bool, err error), places *[]filled) (string, error) {
 	if len(t) == 1 {
 		return t[0].text, nil
 	}
@@ -76,28 +113,35 @@ func (t template) render(state tool.Lookup, known scope, file func(name string) 
 			b.WriteString(s.text)
 			continue
 		}
-		if s.raw != "" {
-			b.WriteString(s.of(known))
-			continue
+		text, err := s.value(state, known, file)
+		if err != nil {
+			return "", err
 		}
-		if name, ok := strings.CutPrefix(s.key, "artifact."); ok {
-			text, there, err := file(name)
-			if err != nil {
-				return "", err
-			}
-			if !there && !s.optional {
-				return "", fmt.Errorf("artifact not found: `%s`; save it, or write {%s?} if it may be missing", name, s.key)
-			}
-			b.WriteString(text)
-			continue
+		if places != nil && (s.raw == "" || text != s.raw) {
+			*places = append(*places, filled{s, b.Len(), b.Len() + len(text)})
 		}
-		raw, ok := state.Get(s.key)
-		if !ok && !s.optional {
-			return "", fmt.Errorf("context variable not found: `%s`; set it in the session's state, or write {%s?} if it may be missing", s.key, s.key)
-		}
-		b.WriteString(plain(raw))
+		b.WriteString(text)
 	}
 	return b.String(), nil
+}
+
+// value returns the text for a place.
+func (s segment) value(state tool.Lookup, known scope, file func(name string) (text string, there bool, err error)) (string, error) {
+	if s.raw != "" {
+		return s.of(known), nil
+	}
+	if name, ok := strings.CutPrefix(s.key, "artifact."); ok {
+		text, there, err := file(name)
+		if err == nil && !there && !s.optional {
+			err = fmt.Errorf("artifact not found: `%s`; save it, or write {%s?} if it may be missing", name, s.key)
+		}
+		return text, err
+	}
+	raw, ok := state.Get(s.key)
+	if !ok && !s.optional {
+		return "", fmt.Errorf("context variable not found: `%s`; set it in the session's state, or write {%s?} if it may be missing", s.key, s.key)
+	}
+	return plain(raw), nil
 }
 
 // of returns the member that the place is for.

@@ -19,6 +19,10 @@ func (engine) Start(ctx context.Context, inv *agentrt.Invocation, root agentrt.A
 	return (&invocation{Invocation: inv}).start(ctx, root.(*Agent), emit)
 }
 
+func (engine) Offers(ctx context.Context, inv *agentrt.Invocation, root agentrt.Agent) []agentrt.Offer {
+	return (&invocation{Invocation: inv}).offers(ctx, root.(*Agent))
+}
+
 func (engine) Receive(ctx context.Context, inv *agentrt.Invocation, root agentrt.Agent) (*event.Content, *event.Actions, error) {
 	return (&invocation{Invocation: inv}).receive(ctx, root.(*Agent))
 }
@@ -51,6 +55,8 @@ type invocation struct {
 	workflows atomic.Pointer[workflowLog] // see workflowLog; nil while there is none
 
 	before int // how many events there were when the run began
+
+	single bool // the run calls one tool and asks no model; see makeCall
 
 	direct bool // answers of models become events as they are; false if there are no edges
 }
@@ -113,8 +119,19 @@ func (inv *invocation) start(ctx context.Context, root *Agent, emit Emit) error 
 	}
 	inv.before = before
 	first := root
-	if inv.Resume == nil {
+	switch {
+	case inv.Call != nil && inv.Resume == nil:
+		var err error
+		if first, err = inv.callee(root); err != nil {
+			return err
+		}
+		inv.single = true
+	case inv.Resume == nil:
 		first = root.speaker(inv.Log, before)
+	case inv.resumesSingle():
+		if a := root.Find(inv.Resume.Agent); a != nil && a.llm != nil {
+			first, inv.single = a, true // what is above the agent does not go on
+		}
 	}
 	return inv.hooks.run(c, root, first, emit)
 }
@@ -142,14 +159,14 @@ func (inv *invocation) unseen(version string, u *event.Usage) {
 // transferred last, if every agent above it allows that the conversation stays
 // there. Events without content do not count: they tell how a run ended, or
 // only change the state. Neither does the expiry of a wait, which may come
-// while the user talks with another agent.
+// while the user talks with another agent. Nor do calls that a client has made.
 func (a *Agent) speaker(log agentrt.Log, n int) *Agent {
 	if a.llm == nil {
 		return a // the conversation stays with none of its sub-agents
 	}
 	for i := n - 1; i >= 0; i-- {
 		ev := log.At(i)
-		if ev.Author == event.User || ev.Branch != "" || ev.Content == nil || expires(ev) {
+		if ev.Author == event.User || ev.Branch != "" || ev.Content == nil || expires(ev) || ofSingle(log, i) {
 			continue
 		}
 		last := a.Find(ev.Actions.TransferToAgent)

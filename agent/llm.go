@@ -258,10 +258,20 @@ func (l *llm) run(ctx *Context, emit Emit) error {
 			ctx = ctx.with(func(c *Context) { c.box = box })
 		}
 		said := again
-		if again = nil; said == nil {
-			if said, err = l.ask(ctx, emit); err != nil {
-				return err
-			}
+		again = nil
+		switch {
+		case said != nil:
+		case !ctx.inv.single:
+			said, err = l.ask(ctx, emit)
+		case ctx.resume == nil:
+			said, err = l.makeCall(ctx, emit)
+		case waiting: // for more than the interim answer
+			return ErrWaiting
+		default: // the answer is the result
+			return nil
+		}
+		if err != nil {
+			return err
 		}
 		if ran, err := l.execute(ctx, said, emit); err != nil {
 			return err

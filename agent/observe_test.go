@@ -4,8 +4,12 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
+	"unicode/utf16"
 
 	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/event"
@@ -118,5 +122,44 @@ func TestLargeFilesAreNotShown(t *testing.T) {
 	}
 	if want := `[{"path":"contents[0]","origin":"message of the user","event":"1"},{"path":"contents[1]","origin":"message of the user","event":"2"}]`; o.origins[0] != want {
 		t.Errorf("the origins are\n%s, want\n%s", o.origins[0], want)
+	}
+}
+
+// What came from the state is marked in the instruction, in the units of JavaScript.
+func TestOriginsOfValues(t *testing.T) {
+	t.Parallel()
+	root := mustLLM(agent.LLMConfig{
+		Name: "a", Model: scripted.New(scripted.Say("ok")), Instruction: "Be 😀 to {user:name}. Notes: {notes?} {\"json\": 1} {x.y}",
+		Introduce: true, DisallowTransferToParent: true, SubAgents: []*agent.Agent{mustLLM(agent.LLMConfig{Name: "b", Description: "B."})},
+	})
+	o := &recordingObserver{}
+	log := agentrt.NewPrivateLog(map[string]json.RawMessage{"user:name": json.RawMessage(`"Zoë 😀"`)}, nil)
+	if err := (&agentrt.Invocation{ID: "e-1", Log: log, Observer: o}).Start(t.Context(), root, log.Emit); err != nil {
+		t.Fatal(err)
+	}
+	var got []struct {
+		Path   string
+		Values []struct {
+			From, To             int
+			Key, Source, Written string
+		}
+	}
+	var request struct {
+		Config struct{ SystemInstruction []string }
+	}
+	if err := errors.Join(json.Unmarshal([]byte(o.origins[0]), &got), json.Unmarshal([]byte(o.inputs[0]), &request)); err != nil {
+		t.Fatal(err)
+	}
+	text := utf16.Encode([]rune(request.Config.SystemInstruction[0]))
+	var marked []string
+	for _, v := range got[0].Values {
+		marked = append(marked, fmt.Sprintf("%s=%q from %s, %s", v.Written, string(utf16.Decode(text[v.From:v.To])), v.Source, v.Key))
+	}
+	want := []string{`{user:name}="Zoë 😀" from user state, user:name`, `{notes?}="" from session state, notes`}
+	if !slices.Equal(marked, want) {
+		t.Errorf("marked is %q, want %q", marked, want)
+	}
+	if got[1].Values != nil {
+		t.Errorf("the transfer note has values: %s", o.origins[0])
 	}
 }

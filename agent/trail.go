@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf16"
 
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/model"
@@ -16,6 +17,7 @@ import (
 // unless an observer wants details.
 type trail struct {
 	instruction string
+	filled      []filled // the places of the agent's instruction
 	told        []told
 	contents    map[*event.Content]source
 	last        []*event.Content // of the request, as it was noted last
@@ -23,7 +25,10 @@ type trail struct {
 }
 
 // told is a part of the instruction. The parts are joined by an empty line.
-type told struct{ text, by string }
+type told struct {
+	text, by string
+	filled   []filled // the places in text that were filled in
+}
 
 // source is where a part comes from, and the event that it is, if it is one.
 type source struct{ by, event string }
@@ -59,10 +64,7 @@ func (l *llm) toolsetOf(name string) string {
 			if t.Declaration().Name != name {
 				continue
 			}
-			if named, ok := l.cfg.Toolsets[i].(fmt.Stringer); ok {
-				return "toolset " + named.String()
-			}
-			return fmt.Sprintf("toolset %d", i+1)
+			return setName(l.cfg.Toolsets[i], i)
 		}
 	}
 	return "a toolset"
@@ -145,21 +147,65 @@ func (t *trail) noteInstruction(now, by string) {
 		return
 	}
 	if was == "" {
-		t.told = []told{{now, by}}
+		t.told = []told{{text: now, by: by}}
 		return
 	}
 	if added, ok := strings.CutPrefix(now, was+between); ok {
-		t.told = append(t.told, told{added, by})
+		t.told = append(t.told, told{text: added, by: by})
 		return
 	}
 	if added, ok := strings.CutSuffix(now, between+was); ok {
-		t.told = append([]told{{added, by}}, t.told...)
+		t.told = append([]told{{text: added, by: by}}, t.told...)
 		return
 	}
-	t.told = []told{{now, "changed by " + by}}
+	t.told = []told{{text: now, by: "changed by " + by}}
 	if now == "" {
 		t.told = nil
 	}
+}
+
+// noteFilled attributes the places that were filled in to the part of the instruction
+// that ends with the agent's own, which was noted last.
+func (t *trail) noteFilled(own string) {
+	if t == nil || len(t.filled) == 0 || len(t.told) == 0 {
+		return
+	}
+	part := &t.told[len(t.told)-1]
+	if !strings.HasSuffix(part.text, own) {
+		return
+	}
+	part.filled = t.filled
+	for i := range part.filled {
+		part.filled[i].from += len(part.text) - len(own)
+		part.filled[i].to += len(part.text) - len(own)
+	}
+}
+
+// value is a place of the instruction that was filled in. From and To count UTF-16 code
+// units, as JavaScript does.
+type value struct {
+	From   int    `json:"from"`
+	To     int    `json:"to"`
+	Key    string `json:"key"`
+	Source string `json:"source"`
+	// Written is the place as it is in the template.
+	Written string `json:"written"`
+}
+
+// values are the places of a part of the instruction that were filled in.
+func (p *told) values() (list []value) {
+	at, units := 0, 0
+	count := func(to int) int {
+		for _, r := range p.text[at:to] {
+			units += utf16.RuneLen(r)
+		}
+		at = to
+		return units
+	}
+	for _, f := range p.filled {
+		list = append(list, value{From: count(f.from), To: count(f.to), Key: f.key, Source: f.source(), Written: f.written()})
+	}
+	return list
 }
 
 // saw attributes a content of the conversation to the event that it was made of.
@@ -182,13 +228,14 @@ func (t *trail) replace(seen, by *event.Content) {
 // origins is the list of where the parts of a request come from, in JSON.
 func (t *trail) origins(req *model.Request) []byte {
 	type origin struct {
-		Path   string `json:"path"`
-		Origin string `json:"origin"`
-		Event  string `json:"event,omitempty"`
+		Path   string  `json:"path"`
+		Origin string  `json:"origin"`
+		Event  string  `json:"event,omitempty"`
+		Values []value `json:"values,omitempty"`
 	}
 	list := []origin{}
 	for i, p := range t.told {
-		list = append(list, origin{Path: fmt.Sprintf("config.systemInstruction[%d]", i), Origin: p.by})
+		list = append(list, origin{Path: fmt.Sprintf("config.systemInstruction[%d]", i), Origin: p.by, Values: p.values()})
 	}
 	for i, d := range req.Tools {
 		list = append(list, origin{Path: fmt.Sprintf("config.tools[%d]", i), Origin: t.tools[d.Name]})

@@ -10,6 +10,7 @@ package agentrt
 
 import (
 	"context"
+	"encoding/json"
 	"slices"
 
 	"github.com/parley-run/parley/credential"
@@ -72,6 +73,8 @@ type Invocation struct {
 	// those of agents that are used as tools, and refusals that a plugin
 	// replaced. version is the ModelVersion of the response. It may be nil.
 	Unseen func(version string, usage *event.Usage)
+	// Call is made instead of asking a model; nil for a run that answers the message.
+	Call *ToolCall
 	// Resume says where to continue; nil for a new message.
 	Resume *Resume
 	// Takeover means that another process began the run and died. Log holds the
@@ -99,6 +102,36 @@ type Invocation struct {
 	Observer Observer
 	// Edges makes the calls of models and tools; nil if they are made directly.
 	Edges Edges
+}
+
+// ToolCall is a call of one tool of one agent, and all that a run does.
+type ToolCall struct {
+	Agent, Tool string
+	Args        json.RawMessage
+}
+
+// Offer is what an agent can call.
+type Offer struct {
+	Agent string
+	Tools []OfferedTool
+	// Problems are why toolsets do not tell their tools.
+	Problems []string
+}
+
+// OfferedTool is a tool of an agent.
+type OfferedTool struct {
+	tool.Declaration
+	// Toolset is the name of the toolset that has the tool; empty for a tool of the
+	// agent itself.
+	Toolset string
+	// AsksFirst means that every call has to be confirmed.
+	AsksFirst bool
+}
+
+// Offers lists the tools of the agents in the tree below root, parents first. Toolsets
+// that have not answered when ctx is done are a problem of their agent.
+func (inv *Invocation) Offers(ctx context.Context, root Agent) []Offer {
+	return engine.Offers(ctx, inv, root)
 }
 
 // Start runs the tree below root. It begins in the agent that waited for an
@@ -133,6 +166,7 @@ func IsReserved(call string) bool { return engine.IsReserved(call) }
 // Engine is what package agent implements.
 type Engine interface {
 	Start(ctx context.Context, inv *Invocation, root Agent, emit func(*event.Event) error) error
+	Offers(ctx context.Context, inv *Invocation, root Agent) []Offer
 	Receive(ctx context.Context, inv *Invocation, root Agent) (*event.Content, *event.Actions, error)
 	ReceivesMessages(root Agent) bool
 	CredentialCall(root Agent) string

@@ -60,7 +60,7 @@ func isModelEvent(ev *event.Event) bool {
 		return false
 	case ev.Content == nil:
 		return ev.ErrorCode != ""
-	case ev.Content.Role != event.RoleModel:
+	case ev.Content.Role != event.RoleModel, callOf([]*event.Event{ev}) != nil:
 		return false
 	}
 	return !slices.ContainsFunc(ev.FunctionCalls(), func(call *event.FunctionCall) bool { return agentrt.IsReserved(call.Name) })
@@ -90,4 +90,16 @@ func callsBefore(log []*session.Entry) madeCalls {
 		}
 	}
 	return m
+}
+
+// callOf returns the call that a client made of one tool, if that is what the run did.
+func callOf(events []*event.Event) *agentrt.ToolCall {
+	if len(events) == 0 || !events[0].Actions.SkipSummarization {
+		return nil
+	}
+	calls := events[0].FunctionCalls()
+	if len(calls) != 1 {
+		return nil
+	}
+	return &agentrt.ToolCall{Agent: events[0].Author, Tool: calls[0].Name, Args: calls[0].Args}
 }

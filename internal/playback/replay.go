@@ -221,6 +221,7 @@ func (s *Service) play(ctx context.Context, of *original, fork session.Key, reco
 		ID: of.run.ID, Key: fork, Message: message.Content, StateDelta: message.Actions.StateDelta, ArtifactDelta: message.Actions.ArtifactDelta,
 		MessageID: message.ID, MessageMetadata: message.CustomMetadata,
 	}
+	req.Call = callOf(of.events)
 	for _, d := range recording.Tools {
 		req.Tools = append(req.Tools, tool.Declaration{Name: d.Name, Description: d.Description, Parameters: d.Parameters})
 	}

@@ -140,6 +140,9 @@ func (a *admission) validate(context.Context) error {
 func (a *admission) findAgent(context.Context) (err error) {
 	a.root, err = a.engine.cfg.Agent(a.req.Key.App)
 	a.creds = a.engine.credentials(a.req.Key)
+	if err == nil && a.req.Call != nil {
+		err = checkCall(a.root, a.req.Call)
+	}
 	return err
 }
 

@@ -104,6 +104,9 @@ type Request struct {
 	// Tools are offered to the models of the run in addition to those of the agents.
 	// The client makes the calls: they wait like those of long-running tools.
 	Tools []tool.Declaration
+	// Call is made in place of an answer to the message; nil if models answer. The
+	// message says for people what it is.
+	Call *agentrt.ToolCall
 
 	// CredentialCall is the name of the call that asks the user to log in; empty
 	// means that of the answered call, of the application, or of the engine.
@@ -135,6 +138,14 @@ type storedRequest struct {
 	MessageID       string                     `json:"messageId,omitempty"`
 	MessageMetadata map[string]json.RawMessage `json:"messageMetadata,omitempty"`
 	Tools           []storedTool               `json:"tools,omitempty"`
+	Call            *storedCall                `json:"call,omitempty"`
+}
+
+// storedCall is a call that the client makes of a tool of an agent.
+type storedCall struct {
+	Agent string          `json:"agent"`
+	Tool  string          `json:"tool"`
+	Args  json.RawMessage `json:"args"`
 }
 
 // storedTool is a tool of the client.
@@ -156,6 +167,9 @@ func (r *Request) encode() ([]byte, error) {
 	for _, t := range r.Tools {
 		s.Tools = append(s.Tools, storedTool{t.Name, t.Description, t.Parameters})
 	}
+	if r.Call != nil {
+		s.Call = (*storedCall)(r.Call)
+	}
 	return json.Marshal(s)
 }
 
@@ -172,6 +186,7 @@ func decodeRequest(key session.Key, b []byte) (Request, error) {
 	for _, t := range s.Tools {
 		r.Tools = append(r.Tools, tool.Declaration{Name: t.Name, Description: t.Description, Parameters: t.Parameters})
 	}
+	r.Call = (*agentrt.ToolCall)(s.Call)
 	if err := r.Message.UnmarshalJSON(s.Message); err != nil {
 		return r, fmt.Errorf("read the message of a run: %w", err)
 	}

@@ -298,7 +298,7 @@ func (t *turn) drive(takeover bool) {
 		UserContent: t.req.Message, Stream: t.req.Stream, Log: log,
 		MaxModelCalls: int64(cfg.MaxModelCalls), Resume: log.resume, Takeover: takeover,
 		Artifacts: t.files(), Memory: memory.Of(cfg.Store.Sessions, cfg.Store.Memories, t.req.Key),
-		Unseen: t.countPrivate, Tools: t.req.Tools,
+		Unseen: t.countPrivate, Tools: t.req.Tools, Call: t.req.Call,
 	}
 	if cfg.Limits.hasBudget() {
 		inv.Budget = t.budget

@@ -15,6 +15,9 @@ func (s *Server) devRoutes() []route {
 		{"GET", "/dev/apps/{app}/users/{user}/runs", s.recentRuns},
 		{"GET", "/dev/apps/{app}/users/{user}/sessions", s.listOverviews},
 
+		{"GET", "/dev/apps/{app}/users/{user}/tools", s.listTools},
+		{"POST", "/dev/apps/{app}/users/{user}/tools/call", s.callTool},
+
 		{"GET", "/dev/apps/{app}/users/{user}/sessions/{session}/runs/{run}/recording", s.runRecording},
 		{"POST", "/dev/apps/{app}/users/{user}/sessions/{session}/runs/{run}/replay", s.replayRun},
 

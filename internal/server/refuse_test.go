@@ -199,6 +199,10 @@ func TestUnknownApp(t *testing.T) {
 		switch {
 		case strings.HasSuffix(path, "/memory") && method == http.MethodPatch:
 			body = `{"sessionId":"s1"}`
+		case strings.HasSuffix(path, "/memory/{memory}") && method == http.MethodPatch:
+			body = `{"text":"x"}`
+		case strings.HasSuffix(path, "/tools/call"):
+			body = `{"agent":"a","tool":"t"}`
 		case method == http.MethodPatch:
 			body = `{"stateDelta":{}}`
 		case strings.HasSuffix(path, "/runs") && method == http.MethodPost:

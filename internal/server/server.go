@@ -217,8 +217,11 @@ func (s *Server) clientRoutes() []route {
 
 		{"GET", "/apps/{app}/users/{user}/search", s.search},
 
+		{"GET", "/apps/{app}/users/{user}/memory", s.listMemory},
 		{"PATCH", "/apps/{app}/users/{user}/memory", s.addToMemory},
 		{"DELETE", "/apps/{app}/users/{user}/memory", s.clearMemory},
+		{"PATCH", "/apps/{app}/users/{user}/memory/{memory}", s.editMemory},
+		{"DELETE", "/apps/{app}/users/{user}/memory/{memory}", s.deleteMemory},
 
 		{"GET", schedules, s.scheduled(s.listSchedules)},
 		{"POST", schedules, s.scheduled(s.createSchedule)},
