@@ -3,7 +3,7 @@ import { lazy, Suspense, useEffect, useState, useSyncExternalStore } from 'react
 import { connection } from './api/connection';
 import { roleOf, useAbout, useCaller, useRefusal, useSignIn } from './caller';
 import { evalPlace, evalScreen } from './evals';
-import { decode, Link, match, navigate, to, useAddress } from './router';
+import { decode, Link, match, navigate, to, useAddress, type UserScreen } from './router';
 import { useApps, useInboxCount, useScope, type Scope } from './scope';
 import { ScopePicker } from './scopepicker';
 import { AppsScreen } from './screens/apps';
@@ -26,6 +26,8 @@ const RunsScreen = lazy(() => import('./screens/runs'));
 const InboxScreen = lazy(() => import('./screens/inbox'));
 const SchedulesScreen = lazy(() => import('./screens/schedules'));
 const TriggersScreen = lazy(() => import('./screens/triggers'));
+const ToolsScreen = lazy(() => import('./screens/tools'));
+const MemoryScreen = lazy(() => import('./screens/memory'));
 const LoginsScreen = lazy(() => import('./screens/logins'));
 const ArtifactsScreen = lazy(() => import('./screens/artifacts'));
 const StepsScreen = lazy(() => import('./screens/run/steps'));
@@ -129,6 +131,10 @@ function Route({ address }: { address: string }) {
         return <SchedulesScreen key={key} {...rest} />;
       case 'triggers':
         return <TriggersScreen key={key} {...rest} />;
+      case 'tools':
+        return <ToolsScreen key={key} {...rest} />;
+      case 'memory':
+        return <MemoryScreen key={key} {...rest} />;
       case 'logins':
         return <LoginsScreen key={key} {...rest} />;
     }
@@ -180,7 +186,7 @@ function NotLoaded({ address }: { address: string }) {
 
 function places(scope: Scope): { label: string; icon: IconName; href: string; keys: string; active: (path: string) => boolean }[] {
   const app = scope.app ?? '';
-  const user = (screen: 'sessions' | 'runs' | 'logins' | 'schedules' | 'triggers') => (app ? to.user(app, scope.user, screen) : '/');
+  const user = (screen: UserScreen) => (app ? to.user(app, scope.user, screen) : '/');
   const on = (screen: string) => (path: string) => new RegExp(`^/ui/apps/[^/]+/users/[^/]+/${screen}`).test(path);
   return [
     { label: 'Apps', icon: 'apps', href: '/', keys: 'g a', active: (p) => p === '/' || p === '/dev-ui/' || /^\/ui\/apps\/[^/]+$/.test(p) },
@@ -190,6 +196,8 @@ function places(scope: Scope): { label: string; icon: IconName; href: string; ke
     evalPlace(app),
     { label: 'Schedules', icon: 'schedules', href: user('schedules'), keys: 'g t', active: on('schedules') },
     { label: 'Triggers', icon: 'triggers', href: user('triggers'), keys: 'g h', active: on('triggers') },
+    { label: 'Tools', icon: 'tools', href: user('tools'), keys: 'g o', active: on('tools') },
+    { label: 'Memory', icon: 'memory', href: user('memory'), keys: 'g m', active: on('memory') },
     { label: 'Logins', icon: 'logins', href: user('logins'), keys: 'g l', active: on('logins') },
     { label: 'Usage', icon: 'usage', href: to.usage(), keys: 'g u', active: (p) => p.startsWith('/ui/usage') },
     { label: 'API', icon: 'api', href: '/ui/api', keys: 'g p', active: (p) => p.startsWith('/ui/api') },
@@ -261,6 +269,9 @@ function SignedIn() {
   );
 }
 
+/** The screens that a phone has room for. The others are among the commands. */
+const onPhones = new Set(['Apps', 'Sessions', 'Inbox', 'Runs', 'API']);
+
 /** The screens, on a phone. */
 function BottomBar({ scope, address, openPalette }: { scope: Scope; address: string; openPalette: () => void }) {
   const path = address.split('?')[0]!;
@@ -268,7 +279,7 @@ function BottomBar({ scope, address, openPalette }: { scope: Scope; address: str
   if (/\/sessions\/[^/]+$/.test(path)) return null; // the workbench needs the room
   return (
     <nav aria-label="Screens" className="flex shrink-0 border-t bg-sunk md:hidden">
-      {places(scope).filter((p) => p.label !== 'Logins' && p.label !== 'Schedules' && p.label !== 'Triggers' && p.label !== 'Evals' && p.label !== 'Usage').map((place) => (
+      {places(scope).filter((p) => onPhones.has(p.label)).map((place) => (
         <Link
           key={place.label}
           href={place.href}

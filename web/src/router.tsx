@@ -71,11 +71,15 @@ export function decode(segment: string): string | undefined {
   }
 }
 
+/** The screens about a user of an application. */
+export type UserScreen = 'sessions' | 'runs' | 'logins' | 'schedules' | 'triggers' | 'tools' | 'memory';
+
 const enc = encodeURIComponent;
 export const to = {
   apps: () => '/',
   app: (app: string) => `/ui/apps/${enc(app)}`,
-  user: (app: string, user: string, screen: 'sessions' | 'runs' | 'logins' | 'schedules' | 'triggers') => `/ui/apps/${enc(app)}/users/${enc(user)}/${screen}`,
+  user: (app: string, user: string, screen: UserScreen) => `/ui/apps/${enc(app)}/users/${enc(user)}/${screen}`,
+  tool: (app: string, user: string, agent: string, tool: string) => `${to.user(app, user, 'tools')}?${new URLSearchParams({ agent, tool })}`,
   session: (key: Key) => `/ui/apps/${enc(key.app)}/users/${enc(key.user)}/sessions/${enc(key.session)}`,
   /** The page of a run: its steps, or what can be tried with it. */
   run: (key: Key, run: string, screen: '' | 'replay' | 'variants' = '') => `${to.session(key)}/runs/${enc(run)}${screen && `/${screen}`}`,

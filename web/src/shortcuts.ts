@@ -1,7 +1,7 @@
 import { useEffect, useRef } from 'react';
 
 import { toEvals } from './evals/api';
-import { navigate, to } from './router';
+import { navigate, to, type UserScreen } from './router';
 import type { Scope } from './scope';
 
 /** Events that the workbench listens to. */
@@ -32,7 +32,7 @@ export function useShortcuts(options: Options) {
       if (typing(event.target) || event.metaKey || event.ctrlKey || event.altKey || document.querySelector('[role=dialog]')) return;
       if (prefix && Date.now() - prefix < 1200) {
         prefix = 0;
-        const user = (screen: 'sessions' | 'runs' | 'logins' | 'schedules' | 'triggers') => scope.app && navigate(to.user(scope.app, scope.user, screen));
+        const user = (screen: UserScreen) => scope.app && navigate(to.user(scope.app, scope.user, screen));
         switch (event.key) {
           case 'a': return navigate('/');
           case 's': return void user('sessions');
@@ -42,6 +42,8 @@ export function useShortcuts(options: Options) {
           case 'l': return void user('logins');
           case 't': return void user('schedules');
           case 'h': return void user('triggers');
+          case 'o': return void user('tools');
+          case 'm': return void user('memory');
           case 'u': return navigate(to.usage());
           case 'p': return navigate('/ui/api');
           case 'e': return void (scope.app && navigate(toEvals.sets(scope.app)));

@@ -150,6 +150,7 @@ func newStage(t *testing.T, ui string) *stage {
 	agents["teller"], agents["calendar"], agents["asker"], agents["painter"], agents["press"], agents["coder"] = s.teller(), calendar(login), asker(), painter(), s.press(), coder()
 	agents["clerk"] = s.clerk()
 	agents["spender"] = spender()
+	agents["workshop"] = workshop()
 	srv, err := parley.Open(t.Context(), parley.Config{
 		Limits: parley.Limits{WarnDayCost: 0.001},
 		Agents: agents, Models: s.sellers(), Scripts: parley.ScriptConfig{Dir: s.dir, Reload: true}, Offline: true, UI: parley.UIConfig{Enabled: true, Dir: ui},

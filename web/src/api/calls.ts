@@ -152,6 +152,14 @@ export const calls = {
   runSchedule: (app: string, user: string, id: string): Call => ({ method: 'POST', path: `${usersPath(app, user)}/schedules/${enc(id)}/run` }),
   firings: (app: string, user: string, id: string): Call => ({ method: 'GET', path: `${usersPath(app, user)}/schedules/${enc(id)}/firings` }),
 
+  tools: (app: string, user: string): Call => ({ method: 'GET', path: `/dev${usersPath(app, user)}/tools` }),
+  callTool: (app: string, user: string, body: { agent: string; tool: string; args: JsonObject; sessionId?: string }): Call => ({ method: 'POST', path: `/dev${usersPath(app, user)}/tools/call`, body }),
+
+  memory: (app: string, user: string, text = ''): Call => ({ method: 'GET', path: `${usersPath(app, user)}/memory?${new URLSearchParams({ pageSize: '50', ...(text && { q: text }) })}` }),
+  editMemory: (app: string, user: string, id: string, text: string): Call => ({ method: 'PATCH', path: `${usersPath(app, user)}/memory/${enc(id)}`, body: { text } }),
+  deleteMemory: (app: string, user: string, id: string): Call => ({ method: 'DELETE', path: `${usersPath(app, user)}/memory/${enc(id)}` }),
+  forget: (app: string, user: string): Call => ({ method: 'DELETE', path: `${usersPath(app, user)}/memory` }),
+
   credentials: (app: string, user: string): Call => ({ method: 'GET', path: `${usersPath(app, user)}/credentials` }),
   revoke(app: string, user: string, name: string, session?: string): Call {
     const query = new URLSearchParams({ name, sessionId: session ?? '' });

@@ -76,6 +76,31 @@ export interface Piece {
   origin: string;
   /** The event that it was made of. */
   event?: string;
+  /** The places of a template in it that were filled in, in order. */
+  values?: FilledPlace[];
+}
+
+/** A part of a text that came from the state, a file, or another node. */
+export interface FilledPlace {
+  from: number;
+  to: number;
+  key: string;
+  /** Such as "user state". */
+  source: string;
+  /** As it is in the template. */
+  written: string;
+}
+
+/** A text in pieces: as it is, and what was filled in. */
+export function piecesOf(text: string, values: FilledPlace[]): (string | { text: string; place: FilledPlace })[] {
+  const list: (string | { text: string; place: FilledPlace })[] = [];
+  let at = 0;
+  for (const place of values) {
+    if (place.from < at || place.to < place.from || place.to > text.length) return [text]; // it was changed since
+    list.push(text.slice(at, place.from), { text: text.slice(place.from, place.to), place });
+    at = place.to;
+  }
+  return [...list, text.slice(at)].filter((one) => one !== '');
 }
 
 export interface ModelCall {
@@ -111,7 +136,7 @@ export function modelCallOf(spans: Span[], event: string, said: Record<string, u
       const at = `${path}[${i}]`;
       const from = origins.get(at);
       const made = from?.['event'];
-      return { path: at, value, origin: String(from?.['origin'] ?? ''), ...(typeof made === 'string' && made ? { event: made } : {}) };
+      return { path: at, value, origin: String(from?.['origin'] ?? ''), ...(typeof made === 'string' && made ? { event: made } : {}), ...(Array.isArray(from?.['values']) ? { values: from['values'] as unknown as FilledPlace[] } : {}) };
     });
   const count = (name: string, attribute: string) => {
     const value = read(span, attribute);

@@ -5,7 +5,7 @@ import { calls } from '../api/calls';
 import { ask } from '../api/client';
 import type { Event, Json, JsonObject, Key } from '../api/types';
 import { useCaller } from '../caller';
-import { modelCallOf, type Piece, type Span } from '../log/spans';
+import { modelCallOf, piecesOf, type FilledPlace, type Piece, type Span } from '../log/spans';
 import { seconds } from '../log/timeline';
 import { JsonView } from '../ui/json';
 import { Author, Button, CopyText, Shown } from '../ui/parts';
@@ -62,7 +62,7 @@ export function ModelRequest({ id, events, event, spans, select }: Props) {
         <Shown call={calls.eventTrace(id, event.id)} label="Trace of the event" />
       </div>
       {!call.request && <p className="mb-3 text-soft">{said.isLoading ? 'Reading…' : 'The request itself was not kept.'}</p>}
-      <Section title="instruction" of={call.instruction}>{(p) => show(p, typeof p.value === 'string' ? <Words text={p.value} /> : <JsonView value={p.value} />)}</Section>
+      <Section title="instruction" of={call.instruction}>{(p) => show(p, typeof p.value === 'string' ? <Instruction text={p.value} values={p.values ?? []} /> : <JsonView value={p.value} />)}</Section>
       <Section title="conversation" of={call.contents}>{(p) => show(p, <Said content={p.value} />)}</Section>
       <Section title="tools" of={call.tools}>{(p) => show(p, <Declared tool={p.value} />)}</Section>
       {Object.keys(call.settings).length > 0 && <Block title="settings"><JsonView value={call.settings} label="the settings" /></Block>}
@@ -110,6 +110,31 @@ function PieceView({ piece, number, select, children }: { piece: Piece; number: 
 
 function Words({ text }: { text: string }) {
   return <p className="whitespace-pre-wrap [overflow-wrap:anywhere]">{text}</p>;
+}
+
+/** An instruction, with what came from the state marked, or the template that it was made of. */
+function Instruction({ text, values }: { text: string; values: FilledPlace[] }) {
+  const [template, setTemplate] = useState(false);
+  if (values.length === 0) return <Words text={text} />;
+  const keys = [...new Map(values.map((v) => [`${v.key} ${v.source}`, v])).values()];
+  return (
+    <>
+      <p className="whitespace-pre-wrap [overflow-wrap:anywhere]" data-instruction={template ? 'template' : 'filled'}>
+        {piecesOf(text, values).map((piece, i) =>
+          typeof piece === 'string' ? piece : (
+            <mark key={i} data-key={piece.place.key} title={`${piece.place.key}, ${piece.place.source}`} className={`rounded-xs bg-tint text-ink ${template ? 'font-mono text-xs' : ''}`}>
+              {template ? piece.place.written : piece.text || <span className="text-faint italic">empty</span>}
+            </mark>
+          ),
+        )}
+      </p>
+      <div className="mt-1.5 flex flex-wrap items-center gap-x-3 gap-y-1 border-t border-line pt-1.5 text-xs text-soft">
+        {keys.map((v) => <span key={`${v.key} ${v.source}`}><code className="rounded-xs bg-tint px-1 font-mono text-2xs text-ink">{v.key}</code> {v.source}</span>)}
+        <span className="flex-1" />
+        <Button tone="quiet" className="h-6 px-1.5 text-xs" aria-pressed={template} onClick={() => setTemplate(!template)}>{template ? 'Show the text' : 'Show the template'}</Button>
+      </div>
+    </>
+  );
 }
 
 /** A message: text as text, everything else as it is. */
