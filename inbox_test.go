@@ -2,6 +2,8 @@ package parley_test
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -389,6 +391,11 @@ func TestInboxLink(t *testing.T) {
 		if policy := header.Get("Content-Security-Policy"); !strings.HasPrefix(policy, "default-src 'none'") || header.Get("Referrer-Policy") != "same-origin" || header.Get("Cache-Control") != "no-store" {
 			t.Errorf("the headers of the page are %v", header)
 		}
+		_, style, _ := strings.Cut(shown, "<style>")
+		style, _, _ = strings.Cut(style, "</style>")
+		if sum := sha256.Sum256([]byte(style)); !strings.Contains(header.Get("Content-Security-Policy"), base64.StdEncoding.EncodeToString(sum[:])) {
+			t.Errorf("the policy does not allow the style of the page: %s", style)
+		}
 	}
 	o.notRefunded()
 	answer := strings.TrimSuffix(link.URL, "?"+at.RawQuery)
@@ -469,4 +476,31 @@ export const rootAgent = new LlmAgent({name: 'clerk', model: 'offline', descript
 	o.send("", "POST", "/apps/office/users/ann/sessions/s/runs", `{"newMessage":{"parts":[`+response+`]}}`, 500)
 	write("inbox.yaml", "[]")
 	o.send("", "POST", "/inbox/"+list[0].ID+"/answer", `{"response":{"confirmed":false,"reason":"no"}}`, 202)
+}
+
+// Receivers learn once of what has waited for long, also from several servers.
+func TestInboxEscalated(t *testing.T) {
+	t.Parallel()
+	cfg := hookConfig(filepath.Join(t.TempDir(), "s.db"), newKey())
+	cfg.Inbox.Rules = []parley.InboxRule{{Tool: "*", EscalateAfter: time.Second}}
+	s := newHookServer(t, cfg)
+	newHookServer(t, cfg)
+	h := newHooks(t, always)
+	s.send("POST", "/apps/weather/webhooks", fmt.Sprintf(`{"url":%q,"events":["inbox.escalated"]}`, h.URL), 201)
+	s.session("first")
+	s.say("first", "danger users", "")
+	testkit.Eventually(t, "the first event", func() bool { return h.types("first") != "" })
+	s.session("second")
+	s.say("second", "danger users", "")
+	testkit.Eventually(t, "the second event", func() bool { return h.types("second") != "" })
+	ids := map[string]bool{}
+	for _, one := range h.list() {
+		if b := one.body; b.Type != "inbox.escalated" || b.UserID != "ann" || b.Data["kind"] != "confirmation" || b.Data["entry"] == "" {
+			t.Errorf("the event is %s", one.doc)
+		}
+		ids[one.body.ID] = true
+	}
+	if len(ids) != 2 { // a delivery may be repeated, with its id
+		t.Errorf("there are %d events, want one for each session", len(ids))
+	}
 }

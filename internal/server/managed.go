@@ -21,8 +21,9 @@ import (
 // The pages of a managed login work in a browser without scripts. Package broker documents how a login is bound to the
 // browser that began it.
 
+// pageStyle is a part of a format, so it must not have a percent sign.
 const pageStyle = `:root{color-scheme:light dark}body{font:1rem/1.5 system-ui,sans-serif;margin:15vh auto;max-width:34rem;padding:0 1rem}` +
-	`h1{font-size:1.5rem}button{font:inherit;padding:.5rem 1rem}input,select,textarea{font:inherit;max-width:100%}pre{overflow:auto}`
+	`h1{font-size:1.5rem}button{font:inherit;padding:.5rem 1rem}input,select,textarea{font:inherit;max-width:80vw}pre{overflow:auto}`
 
 // loginPageData is the content of a page.
 type loginPageData struct {

@@ -29,7 +29,7 @@ test.each([
   await page.getByLabel('Kind').selectOption('');
   await expect.poll(() => entries.count()).toBe(3);
 
-  // Somebody takes care of it.
+  // It is assigned to a person.
   await first.getByRole('button', { name: 'Assign' }).click();
   const dialog = page.getByRole('dialog');
   await dialog.getByLabel('person').fill('ann');
