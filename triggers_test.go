@@ -294,3 +294,37 @@ func TestTriggerTrace(t *testing.T) {
 	}
 	t.Errorf("no run is in the trace: %+v", backend.Spans())
 }
+
+// Of requests for one delivery at the same time, one starts the run, and all get it.
+func TestTriggerDeliveriesAtOnce(t *testing.T) {
+	t.Parallel()
+	for name, url := range map[string]string{"memory": "", "sqlite": "sqlite://" + filepath.Join(t.TempDir(), "s.db")} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			srv, err := parley.Open(t.Context(), parley.Config{Agents: map[string]*agent.Agent{"weather": testkit.WeatherApp()}, Sessions: parley.SessionConfig{URL: url}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { srv.Close(t.Context()) })
+			h := srv.Handler()
+			secret, _ := object(t, deliver(t, h, "/apps/weather/triggers", "", `{"name":"t","check":"secret","userId":"u","message":"hi"}`))["secret"].(string)
+			runs := make(chan any, 20)
+			for range cap(runs) {
+				go func() {
+					rec := httptest.NewRecorder()
+					req := httptest.NewRequestWithContext(t.Context(), "POST", "/apps/weather/triggers/t", strings.NewReader("{}"))
+					req.Header.Set("Authorization", "Bearer "+secret)
+					req.Header.Set("Idempotency-Key", "once")
+					h.ServeHTTP(rec, req)
+					runs <- rec.Header().Get("Location")
+				}()
+			}
+			first := <-runs
+			for range cap(runs) - 1 {
+				if got := <-runs; got != first || got == "" {
+					t.Errorf("%v, and %v", got, first)
+				}
+			}
+		})
+	}
+}
