@@ -24,6 +24,7 @@ const ApiScreen = lazy(() => import('./screens/api'));
 const UsageScreen = lazy(() => import('./screens/usage'));
 const RunsScreen = lazy(() => import('./screens/runs'));
 const InboxScreen = lazy(() => import('./screens/inbox'));
+const WebhooksScreen = lazy(() => import('./screens/webhooks'));
 const SchedulesScreen = lazy(() => import('./screens/schedules'));
 const TriggersScreen = lazy(() => import('./screens/triggers'));
 const ToolsScreen = lazy(() => import('./screens/tools'));
@@ -135,6 +136,8 @@ function Route({ address }: { address: string }) {
         return <ToolsScreen key={key} {...rest} />;
       case 'memory':
         return <MemoryScreen key={key} {...rest} />;
+      case 'webhooks':
+        return <WebhooksScreen key={key} {...rest} />;
       case 'logins':
         return <LoginsScreen key={key} {...rest} />;
     }
@@ -198,6 +201,7 @@ function places(scope: Scope): { label: string; icon: IconName; href: string; ke
     { label: 'Triggers', icon: 'triggers', href: user('triggers'), keys: 'g h', active: on('triggers') },
     { label: 'Tools', icon: 'tools', href: user('tools'), keys: 'g o', active: on('tools') },
     { label: 'Memory', icon: 'memory', href: user('memory'), keys: 'g m', active: on('memory') },
+    { label: 'Webhooks', icon: 'webhooks', href: user('webhooks'), keys: 'g k', active: on('webhooks') },
     { label: 'Logins', icon: 'logins', href: user('logins'), keys: 'g l', active: on('logins') },
     { label: 'Usage', icon: 'usage', href: to.usage(), keys: 'g u', active: (p) => p.startsWith('/ui/usage') },
     { label: 'API', icon: 'api', href: '/ui/api', keys: 'g p', active: (p) => p.startsWith('/ui/api') },

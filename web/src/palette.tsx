@@ -76,6 +76,7 @@ function Commands({ scope, onClose, openHelp }: { scope: Scope; onClose: () => v
               <Item onSelect={go(() => navigate(to.user(app, user, 'triggers')))} keys="g h">Triggers of {app}</Item>
               <Item onSelect={go(() => navigate(to.user(app, user, 'tools')))} keys="g o">Tools of {app}</Item>
               <Item onSelect={go(() => navigate(to.user(app, user, 'memory')))} keys="g m">Memory of {user}</Item>
+              <Item onSelect={go(() => navigate(to.user(app, user, 'webhooks')))} keys="g k">Webhooks of {app}</Item>
               <Item onSelect={go(() => navigate(to.user(app, user, 'logins')))} keys="g l">Logins of {user}</Item>
               <Item onSelect={go(() => navigate(toEvals.sets(app)))} keys="g e">Evaluation of {app}</Item>
               <Item onSelect={go(() => navigate(to.app(app)))}>Agents of {app}</Item>

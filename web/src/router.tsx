@@ -72,7 +72,7 @@ export function decode(segment: string): string | undefined {
 }
 
 /** The screens about a user of an application. */
-export type UserScreen = 'sessions' | 'runs' | 'logins' | 'schedules' | 'triggers' | 'tools' | 'memory';
+export type UserScreen = 'sessions' | 'runs' | 'logins' | 'schedules' | 'triggers' | 'webhooks' | 'tools' | 'memory';
 
 const enc = encodeURIComponent;
 export const to = {

@@ -13,7 +13,7 @@ export function ScopePicker() {
   const [user, setUser] = useState<string>();
   const list = useId();
   const fixed = useFixedUser() !== undefined;
-  const screen = /\/users\/[^/]+\/(runs|logins|schedules|triggers)/.exec(path)?.[1] as 'runs' | 'logins' | 'schedules' | 'triggers' | undefined;
+  const screen = /\/users\/[^/]+\/(runs|logins|schedules|triggers|webhooks)/.exec(path)?.[1] as 'runs' | 'logins' | 'schedules' | 'triggers' | 'webhooks' | undefined;
   const go = (app: string, name: string) => navigate(to.user(app, name, screen ?? 'sessions'));
   const take = () => {
     const name = user?.trim();

@@ -44,6 +44,7 @@ export function useShortcuts(options: Options) {
           case 'h': return void user('triggers');
           case 'o': return void user('tools');
           case 'm': return void user('memory');
+          case 'k': return void user('webhooks');
           case 'u': return navigate(to.usage());
           case 'p': return navigate('/ui/api');
           case 'e': return void (scope.app && navigate(toEvals.sets(scope.app)));

@@ -136,6 +136,13 @@ export const calls = {
   patchTrigger: (app: string, name: string, body: unknown): Call => ({ method: 'PATCH', path: `/apps/${enc(app)}/triggers/${enc(name)}`, body }),
   deleteTrigger: (app: string, name: string): Call => ({ method: 'DELETE', path: `/apps/${enc(app)}/triggers/${enc(name)}` }),
   deliveries: (app: string, name: string): Call => ({ method: 'GET', path: `/apps/${enc(app)}/triggers/${enc(name)}/deliveries` }),
+  webhooks: (app: string): Call => ({ method: 'GET', path: `/apps/${enc(app)}/webhooks` }),
+  createWebhook: (app: string, body: unknown): Call => ({ method: 'POST', path: `/apps/${enc(app)}/webhooks`, body }),
+  deleteWebhook: (app: string, id: string): Call => ({ method: 'DELETE', path: `/apps/${enc(app)}/webhooks/${enc(id)}` }),
+  rotateWebhook: (app: string, id: string): Call => ({ method: 'POST', path: `/apps/${enc(app)}/webhooks/${enc(id)}/rotate` }),
+  testWebhook: (app: string, id: string): Call => ({ method: 'POST', path: `/apps/${enc(app)}/webhooks/${enc(id)}/test` }),
+  webhookDeliveries: (app: string, id: string): Call => ({ method: 'GET', path: `/apps/${enc(app)}/webhooks/${enc(id)}/deliveries` }),
+  replayDelivery: (app: string, id: string, delivery: string): Call => ({ method: 'POST', path: `/apps/${enc(app)}/webhooks/${enc(id)}/deliveries/${enc(delivery)}/replay` }),
 
   inbox(filter: Record<string, string> = {}): Call {
     const query = new URLSearchParams(Object.entries(filter).filter(([, value]) => value)).toString();
