@@ -3,6 +3,7 @@ package parley_test
 import (
 	"bytes"
 	"encoding/json"
+	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -40,7 +41,7 @@ func TestScheduleWithExpiredLogin(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if page := b.get(back); page.StatusCode != 200 || !strings.Contains(page.text, "Thank you") {
+		if page := b.get(back); page.StatusCode != http.StatusOK || !strings.Contains(page.text, "Thank you") {
 			t.Fatalf("after the login: %d %s", page.StatusCode, page.text)
 		}
 	}

@@ -31,9 +31,9 @@ func (s *Server) showLink(w http.ResponseWriter, r *http.Request) error {
 // answerLink handles the form.
 func (s *Server) answerLink(w http.ResponseWriter, r *http.Request) error {
 	r.Body = http.MaxBytesReader(w, r.Body, min(s.MaxBody, 1<<20))
-	if r.ParseForm() != nil {
+	if err := r.ParseForm(); err != nil {
 		s.linkFailed(w, r, &httpError{status: http.StatusBadRequest, message: "The form cannot be read"})
-		return nil
+		return nil //nolint:nilerr // the page says it
 	}
 	token := r.PostForm.Get("t")
 	_, err := s.Inbox.AnswerLink(r.Context(), token, func(e *inbox.Entry) (json.RawMessage, error) { return formAnswer(e, r.PostForm.Get) })
