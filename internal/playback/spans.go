@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/wire"
 	"github.com/parley-run/parley/replay"
 	"github.com/parley-run/parley/session"
 )
@@ -213,7 +214,7 @@ func requestOf(s *storedStep) json.RawMessage {
 	config := map[string]json.RawMessage{}
 	_ = json.Unmarshal(s.Step.Request.Config, &config) // there may be none
 	if text := s.Step.Request.Instruction; text != "" {
-		config["systemInstruction"], _ = json.Marshal(text)
+		config["systemInstruction"] = wire.Quote(nil, text)
 	}
 	if len(s.Step.Request.Tools) > 0 {
 		config["tools"] = slices.Concat([]byte(`[{"functionDeclarations":`), s.Step.Request.Tools, []byte(`}]`))

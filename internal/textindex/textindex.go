@@ -100,38 +100,109 @@ const (
 	maxRead = 2000
 )
 
+// Recent returns the texts of a user among the limit texts of a store that follow the one of the token, or that are the
+// newest ones if it is empty. end is the token of the last one that was looked at, empty if there are no more.
+type Recent func(token string, limit int) (list []Candidate, end string, err error)
+
+const (
+	// scanned is the number of texts that are looked at together, and maxScanned that of one call.
+	scanned, maxScanned = 200, 2000
+	// Of enough texts, so many have to match for the search to go on without the index: 1 of frequent.
+	enough, frequent = 100, 20
+)
+
 // Search returns a page of a search. read returns at most limit candidates that follow the one of the token, or the first
 // ones if it is empty.
-func Search(query string, page session.Page, read func(q *textsearch.Query, token string, limit int) ([]Candidate, error)) (found []*session.Found, next string, err error) {
+//
+// An index finds all texts with the beginning of a word before it returns the newest of them, which takes long if most
+// texts have one. Such a page is soon full if the newest texts are looked at one by one: recent returns them. It may be
+// nil.
+func Search(query string, page session.Page, read func(q *textsearch.Query, token string, limit int) ([]Candidate, error), recent Recent) (found []*session.Found, next string, err error) {
 	q, err := textsearch.Parse(query)
 	if err != nil {
 		return nil, "", fmt.Errorf("%w: it %w", session.ErrBadQuery, err)
 	}
-	size := cmp.Or(max(page.Size, 0), defaultSize)
-	found = []*session.Found{}
-	token := page.Token
+	p := &paging{q: q, size: cmp.Or(max(page.Size, 0), defaultSize), found: []*session.Found{}, token: page.Token}
+	if _, begun := q.Terms(); begun != "" && recent != nil {
+		if over, err := p.scan(recent); err != nil || over {
+			return p.found, p.next, err
+		}
+	}
 	for done := 0; done < maxRead; {
-		// One more shows whether there is another page. If few match, more are read at once.
-		limit := max(size-len(found)+1, min(2*done, maxRead/4))
-		list, err := read(q, token, limit)
+		// One more shows whether there is another page. If few match, more are read at once: each time, the index finds
+		// all candidates.
+		limit := max(p.size-len(p.found)+1, min(2*done, maxRead/4))
+		if q.Phrases() {
+			limit = max(limit, maxRead/4)
+		}
+		list, err := read(q, p.token, limit)
 		if err != nil {
 			return nil, "", err
 		}
-		for i, c := range list {
-			token = c.Token
-			if pieces, ok := q.Match(c.Text); ok {
-				found = append(found, foundOf(c, pieces))
-			}
-			if len(found) == size && (i < len(list)-1 || len(list) == limit) {
-				return found, token, nil
+		for _, c := range list {
+			if p.take(c) {
+				return p.found, p.next, nil
 			}
 		}
 		if len(list) < limit {
-			return found, "", nil
+			return p.found, "", nil
 		}
 		done += len(list)
 	}
-	return found, token, nil
+	if len(p.found) == p.size {
+		return p.found, p.next, nil
+	}
+	return p.found, p.token, nil
+}
+
+// paging is a page that is being filled.
+type paging struct {
+	q     *textsearch.Query
+	size  int
+	found []*session.Found
+	token string // of the last text that was looked at
+	next  string // of the last one of a full page
+}
+
+// take looks at the next text. It reports whether the page is full and there is another one.
+func (p *paging) take(c Candidate) (full bool) {
+	p.token = c.Token
+	pieces, ok := p.q.Match(c.Text)
+	switch {
+	case !ok:
+		return false
+	case len(p.found) == p.size:
+		return true
+	}
+	p.found = append(p.found, foundOf(c, pieces))
+	p.next = c.Token
+	return false
+}
+
+// scan looks at the newest texts, as long as many match. It reports whether the search is over.
+func (p *paging) scan(recent Recent) (over bool, err error) {
+	looked := 0
+	for done := 0; done < maxScanned; done += scanned {
+		list, end, err := recent(p.token, scanned)
+		if err != nil {
+			p.found, p.next = nil, ""
+			return false, err
+		}
+		for _, c := range list {
+			if p.take(c) {
+				return true, nil
+			}
+		}
+		if end == "" {
+			p.next = ""
+			return true, nil
+		}
+		p.token = end
+		if looked += len(list); looked >= enough && len(p.found)*frequent < looked {
+			break
+		}
+	}
+	return false, nil
 }
 
 func foundOf(c Candidate, pieces []textsearch.Piece) *session.Found {

@@ -86,6 +86,11 @@ func (q *Query) Terms() (whole []string, begun string) {
 	return slices.Compact(whole), begun
 }
 
+// Phrases reports whether words have to follow one another: then texts with all words may not match.
+func (q *Query) Phrases() bool {
+	return slices.ContainsFunc(q.phrases, func(phrase []string) bool { return len(phrase) > 1 })
+}
+
 // FTS5 returns the query for an index of SQLite, whose words have a prefix.
 func (q *Query) FTS5(prefix string) string {
 	return q.join(prefix, `"`, ` AND `, `*`)

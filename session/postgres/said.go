@@ -72,6 +72,13 @@ const (
 			ORDER BY time DESC, session DESC, seq DESC LIMIT $6::bigint) AS t
 		LEFT JOIN (parley_sessions s JOIN parley_said_until u ON u.session = s.ordinal AND s.rewound <= u.seq) ON s.ordinal = t.session AND NOT s.hidden
 		ORDER BY t.time DESC, t.session DESC, t.seq DESC`
+
+	// The same without words.
+	sqlNewest = `SELECT t.time, t.session, t.seq, s.id, t.event, t.author, t.text FROM (
+			SELECT * FROM parley_said WHERE owner = $1::bytea AND (time, session, seq) < ($2::bigint, $3::bigint, $4::bigint)
+			ORDER BY time DESC, session DESC, seq DESC LIMIT $5::bigint) AS t
+		LEFT JOIN (parley_sessions s JOIN parley_said_until u ON u.session = s.ordinal AND s.rewound <= u.seq) ON s.ordinal = t.session AND NOT s.hidden
+		ORDER BY t.time DESC, t.session DESC, t.seq DESC`
 )
 
 // sayEvents is how many events of all sessions are read together.
@@ -329,14 +336,15 @@ func saidAfter(token string) (saidAt, error) {
 // Search implements session.Searcher.
 func (s *backend) Search(ctx context.Context, app, user, query string, page session.Page) ([]*session.Found, string, error) {
 	owner := session.Key{App: app, User: user}.OwnerDigest()
-	return textindex.Search(query, page, func(q *textsearch.Query, token string, limit int) (list []textindex.Candidate, err error) {
+	candidates := func(statement, token string, limit int, args ...any) (list []textindex.Candidate, err error) {
 		from, err := saidAfter(token)
 		if err != nil {
 			return nil, err
 		}
+		args = append(args, owner[:], from.time, from.session, from.seq, int64(limit))
 		err = s.read(ctx, "searching", func(ctx context.Context, conn *pgxpool.Conn) error {
 			list = nil
-			rows, err := conn.Query(ctx, sqlSearch, q.TSQuery(textindex.Prefix(owner)), owner[:], from.time, from.session, from.seq, int64(limit))
+			rows, err := conn.Query(ctx, statement, args...)
 			if err != nil {
 				return err
 			}
@@ -354,7 +362,17 @@ func (s *backend) Search(ctx context.Context, app, user, query string, page sess
 			return err
 		})
 		return list, err
-	})
+	}
+	read := func(q *textsearch.Query, token string, limit int) ([]textindex.Candidate, error) {
+		return candidates(sqlSearch, token, limit, q.TSQuery(textindex.Prefix(owner)))
+	}
+	recent := func(token string, limit int) (list []textindex.Candidate, end string, err error) {
+		if list, err = candidates(sqlNewest, token, limit); len(list) == limit {
+			end = list[limit-1].Token
+		}
+		return list, end, err
+	}
+	return textindex.Search(query, page, read, recent)
 }
 
 // Search implements session.Searcher.

@@ -257,7 +257,41 @@ func (s *backend) Search(ctx context.Context, app, user, query string, page sess
 		})
 		return list, err
 	}
-	found, next, err := textindex.Search(query, page, read)
+	// A text has one session, so that the limit is that of the rows that are read. Those of others are not.
+	recent := func(token string, limit int) (list []textindex.Candidate, end string, err error) {
+		below, err := (&session.Page{Token: token}).Below()
+		if err != nil {
+			return nil, "", err
+		}
+		err = s.read(ctx, func(c *conn) error {
+			list, end = nil, ""
+			seen := 0
+			err := c.each(`SELECT t.id, s.owner = ?1 AND s.hidden = 0 AND s.rewound <= coalesce(u.seq, 0), s.id, t.event, t.author, t.time,
+				CASE WHEN s.owner = ?1 THEN t.text ELSE '' END
+				FROM said AS t CROSS JOIN sessions AS s ON s.ordinal = t.session LEFT JOIN said_until AS u ON u.session = t.session
+				WHERE t.id < ?2 ORDER BY t.id DESC LIMIT ?3`, []any{owner[:], below, limit}, func(scan func(...any) error) error {
+				var one textindex.Candidate
+				var id, micros int64
+				var own bool
+				if err := scan(&id, &own, &one.Session, &one.Event, &one.Author, &micros, &one.Text); err != nil {
+					return err
+				}
+				one.Time, one.Token = time.UnixMicro(micros).UTC(), fmt.Sprint(id)
+				if own {
+					list = append(list, one)
+				}
+				seen++
+				end = one.Token
+				return nil
+			})
+			if seen < limit {
+				end = ""
+			}
+			return err
+		})
+		return list, end, err
+	}
+	found, next, err := textindex.Search(query, page, read, recent)
 	if err != nil && !errors.Is(err, session.ErrBadQuery) && !errors.Is(err, session.ErrBadToken) {
 		err = fmt.Errorf("search: %w", err)
 	}

@@ -22,6 +22,7 @@ func RunSearch(t *testing.T, open func(t *testing.T) func(session.Options) sessi
 		{"Texts", searchTexts},
 		{"Users", searchUsers},
 		{"Pages", searchPages},
+		{"Many", searchMany},
 		{"Deleted", searchDeleted},
 		{"Expired", searchExpired},
 		{"Rewound", searchRewound},
@@ -87,8 +88,74 @@ func marked(f *session.Found) string {
 	return b.String()
 }
 
+// others adds newer texts, which stores may look at before they use an index.
+func (k *kit) others() {
+	k.Helper()
+	log := make([]*session.Entry, 250)
+	for i := range log {
+		log[i] = talk(fmt.Sprint("other-", i), 1e6+float64(i), "zzz")
+	}
+	k.create(key("others"), nil, log...)
+}
+
+// A word that few of many texts have is found, and so are all texts with a word that most of them have, page by page and
+// in order, among those of another user.
+func searchMany(p *place) {
+	k := p.as("a", time.Hour)
+	const sessions, each = 24, 100
+	var want []string
+	at := 0
+	for s := range sessions {
+		of := key(fmt.Sprint("s", s))
+		if s%3 == 0 {
+			of.User = "another"
+		}
+		log := make([]*session.Entry, each)
+		for i := range log {
+			at++
+			text := "common"
+			switch {
+			case at%10 == 0:
+				text = "different"
+			case s == 1 && i == 0 || s == 20 && i == 98:
+				text = "common and rare"
+			}
+			log[i] = talk(fmt.Sprint("e", at), float64(at), text)
+			if of.User != "another" && text != "different" {
+				want = append(want, fmt.Sprint("e", at))
+			}
+		}
+		k.create(of, nil, log...)
+	}
+	k.index()
+	slices.Reverse(want)
+	var got []string
+	token := ""
+	for range len(want) {
+		found, next := k.search("user", "comm", session.Page{Size: 70, Token: token})
+		for _, f := range found {
+			got = append(got, f.Event)
+		}
+		if token = next; next == "" {
+			break
+		}
+	}
+	if !slices.Equal(got, want) {
+		k.Errorf("found %d texts, want %d", len(got), len(want))
+	}
+	k.searches("user", "rare", "s20/e2099", "s1/e101")
+	k.searches("user", `"and rare"`, "s20/e2099", "s1/e101")
+	k.searches("another", "rare")
+	first, next := k.search("user", "rar", session.Page{Size: 1})
+	second, last := k.search("user", "rar", session.Page{Size: 1, Token: next})
+	if len(first) != 1 || first[0].Event != "e2099" || len(second) != 1 || second[0].Event != "e101" || last != "" {
+		k.Errorf("pages of one text are %v, %v, and then %q", first, second, last)
+	}
+}
+
 func searchWords(p *place) {
 	k := p.as("a", time.Hour)
+	k.others()
 	k.create(key("s"), nil,
 		talk("1", 1, "The Eiffel Tower is in Paris."),
 		talk("2", 2, "Straße in Zürich, ÉTÉ 2024"),
@@ -189,6 +256,7 @@ func searchSyntax(p *place) {
 // searchTexts checks which parts of events are found.
 func searchTexts(p *place) {
 	k := p.as("a", time.Hour)
+	k.others()
 	content := &event.Content{Role: event.RoleModel, Parts: []*event.Part{
 		{Text: "secret thought", Thought: true},
 		{Text: "first"},
