@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/parley-run/parley/internal/textsearch"
@@ -139,10 +140,8 @@ func Search(query string, page session.Page, read func(q *textsearch.Query, toke
 		if err != nil {
 			return nil, "", err
 		}
-		for _, c := range list {
-			if p.take(c) {
-				return p.found, p.next, nil
-			}
+		if slices.ContainsFunc(list, p.take) {
+			return p.found, p.next, nil
 		}
 		if len(list) < limit {
 			return p.found, "", nil
@@ -188,10 +187,8 @@ func (p *paging) scan(recent Recent) (over bool, err error) {
 			p.found, p.next = nil, ""
 			return false, err
 		}
-		for _, c := range list {
-			if p.take(c) {
-				return true, nil
-			}
+		if slices.ContainsFunc(list, p.take) {
+			return true, nil
 		}
 		if end == "" {
 			p.next = ""

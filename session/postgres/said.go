@@ -65,9 +65,10 @@ const (
 		DELETE FROM parley_said_until u USING s WHERE u.session = s.ordinal`
 
 	// A session that was rewound is found when its index is. $1 words, $2 user, $3 to $5
-	// the last one of the page before, $6 limit.
+	// the last one of the page before, $6 limit. The owner is written so that the words
+	// are looked up: in the order of time, a rare word would be found after most texts.
 	sqlSearch = `SELECT t.time, t.session, t.seq, s.id, t.event, t.author, t.text FROM (
-			SELECT * FROM parley_said WHERE words @@ $1::text::tsquery AND owner = $2::bytea
+			SELECT * FROM parley_said WHERE words @@ $1::text::tsquery AND owner || ''::bytea = $2::bytea
 				AND (time, session, seq) < ($3::bigint, $4::bigint, $5::bigint)
 			ORDER BY time DESC, session DESC, seq DESC LIMIT $6::bigint) AS t
 		LEFT JOIN (parley_sessions s JOIN parley_said_until u ON u.session = s.ordinal AND s.rewound <= u.seq) ON s.ordinal = t.session AND NOT s.hidden
