@@ -111,7 +111,7 @@ func TestWebhookTelemetry(t *testing.T) {
 		t.Errorf("the request has the traceparent %q", got)
 	}
 	testkit.Eventually(t, "the metrics", func() bool {
-		resp, err := http.Get(s.url + "/metrics") //nolint:noctx // a test
+		resp, err := http.Get(s.url + "/metrics")
 		if err != nil {
 			t.Fatal(err)
 		}

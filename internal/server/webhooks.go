@@ -208,7 +208,7 @@ func (s *Server) listHookDeliveries(w http.ResponseWriter, r *http.Request) erro
 	}
 	page := struct {
 		Deliveries []*hookDeliveryDoc `json:"deliveries"`
-		Next       string         `json:"nextPageToken,omitempty"`
+		Next       string             `json:"nextPageToken,omitempty"`
 	}{[]*hookDeliveryDoc{}, next}
 	for _, d := range list {
 		status := "pending"
