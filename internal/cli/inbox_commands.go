@@ -13,20 +13,14 @@ import (
 )
 
 func newInbox(env *Env) *cobra.Command {
-	cmd := &cobra.Command{
+	return group(env, &cobra.Command{
 		Use:   "inbox",
 		Short: "List and answer what waits for people",
 		Long: `List and answer what runs wait for: confirmations, questions, logins and results.
 The list is that of a server that runs, or of a database that servers share.`,
 		Example: `  parley inbox list --kind confirmation
   parley inbox answer WyJhcHAi... --approve`,
-		GroupID: groupMore,
-		Args:    takes(0),
-		RunE:    func(cmd *cobra.Command, _ []string) error { writeHelp(env.Stdout, cmd); return nil },
-	}
-	cmd.AddGroup(&cobra.Group{ID: groupSessions, Title: "Commands"})
-	cmd.AddCommand(newInboxList(env), newInboxAnswer(env))
-	return cmd
+	}, newInboxList(env), newInboxAnswer(env))
 }
 
 // entryDocument is an entry of the inbox as the server sends it.

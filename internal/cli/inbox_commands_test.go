@@ -46,22 +46,7 @@ func (s *service) ask(t *testing.T) string {
 func TestInboxCommands(t *testing.T) {
 	s := newService(t, asking(t))
 	id := s.ask(t)
-	do := func(want int, args ...string) string {
-		t.Helper()
-		code, stdout, stderr := s.do(t, nil, append([]string{"inbox"}, args...)...)
-		if code != want {
-			t.Fatalf("%v: exit code %d, want %d: %s%s", args, code, want, stdout, stderr)
-		}
-		return stdout + stderr
-	}
-	contains := func(text string, words ...string) {
-		t.Helper()
-		for _, word := range words {
-			if !strings.Contains(text, word) {
-				t.Errorf("%q is not in %s", word, text)
-			}
-		}
-	}
+	do, contains := s.command(t, nil, "inbox")
 	server, database := "--server="+s.url, "--session_db_url="+s.database
 	contains(do(ExitOK, "list", server, "--kind", "input", "--user", "ann"), "When is it?", "clerk", "ann")
 	if got := do(ExitOK, "list", server, "--kind", "login", "--json"); strings.TrimSpace(got) != "[]" {

@@ -66,6 +66,29 @@ func (s *service) do(t *testing.T, environ []string, args ...string) (code int, 
 	return code, out.String(), errs.String()
 }
 
+// command returns functions that run subcommands of a command, which have to end with an
+// exit code, and that check what is in their output.
+func (s *service) command(t *testing.T, environ []string, name string) (do func(want int, args ...string) string, contains func(text string, words ...string)) {
+	t.Helper()
+	do = func(want int, args ...string) string {
+		t.Helper()
+		code, stdout, stderr := s.do(t, environ, append([]string{name}, args...)...)
+		if code != want {
+			t.Fatalf("%v: exit code %d, want %d: %s%s", args, code, want, stdout, stderr)
+		}
+		return stdout + stderr
+	}
+	contains = func(text string, words ...string) {
+		t.Helper()
+		for _, word := range words {
+			if !strings.Contains(text, word) {
+				t.Errorf("%q is not in %s", word, text)
+			}
+		}
+	}
+	return do, contains
+}
+
 // Sessions and runs can be looked at and changed on a server, with or without the routes
 // of developers, and in its database.
 func TestSessionsAndRuns(t *testing.T) {

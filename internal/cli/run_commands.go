@@ -20,7 +20,7 @@ import (
 )
 
 func newRuns(env *Env) *cobra.Command {
-	cmd := &cobra.Command{
+	return group(env, &cobra.Command{
 		Use:   "runs",
 		Short: "List, show, follow and cancel runs",
 		Long: `List, show, follow and cancel the runs of a user's sessions: on a server that
@@ -28,13 +28,7 @@ runs, or in a database that servers share. A run is what one message starts.`,
 		Example: `  parley runs list --status running --status waiting
   parley runs follow trip-to-oslo
   parley runs cancel trip-to-oslo e-k3v7qzt5mwn2xh4bj6rdyp3fca`,
-		GroupID: groupMore,
-		Args:    takes(0),
-		RunE:    func(cmd *cobra.Command, _ []string) error { writeHelp(env.Stdout, cmd); return nil },
-	}
-	cmd.AddGroup(&cobra.Group{ID: groupSessions, Title: "Commands"})
-	cmd.AddCommand(newRunsList(env), newRunsShow(env), newRunsFollow(env), newRunsCancel(env))
-	return cmd
+	}, newRunsList(env), newRunsShow(env), newRunsFollow(env), newRunsCancel(env))
 }
 
 // runDocument is a run as the server sends it.

@@ -13,7 +13,12 @@ import (
 )
 
 func newSchedules(env *Env) *cobra.Command {
-	cmd := &cobra.Command{
+	i := &items{
+		env: env, one: "schedule",
+		path: func(c *client) []string { return []string{"apps", c.app, "users", c.user, "schedules"} },
+		show: func(_ *client, doc json.RawMessage) error { return showSchedule(env, doc) },
+	}
+	return group(env, &cobra.Command{
 		Use:   "schedules",
 		Short: "List, create, change and run schedules",
 		Long: `List, create, change and run the schedules of a user: on a server that runs, or in
@@ -22,16 +27,14 @@ a database that servers share. A schedule sends a message as the user, at certai
       --message "What is the weather in Oslo?"
   parley schedules show morning
   parley schedules pause morning`,
-		GroupID: groupMore,
-		Args:    takes(0),
-		RunE:    func(cmd *cobra.Command, _ []string) error { writeHelp(env.Stdout, cmd); return nil },
-	}
-	cmd.AddGroup(&cobra.Group{ID: groupSessions, Title: "Commands"})
-	cmd.AddCommand(newSchedulesList(env), newSchedulesShow(env), newSchedulesCreate(env), newSchedulesRun(env),
-		newSchedulesPause(env, "pause", "Pause a schedule", "Pause a schedule: it is not due until it is resumed.", true),
-		newSchedulesPause(env, "resume", "Resume a schedule", "Resume a schedule that was paused: it is due at its next time.", false),
-		newSchedulesDelete(env))
-	return cmd
+	},
+		i.list("List the schedules of a user", "List the schedules of a user, and when they are due.", scheduleRow, "SCHEDULE", "WHEN", "NEXT", "SESSION", "MESSAGE"),
+		i.details("Show a schedule, and what has come of it", "Show a schedule, its next times, and the latest runs that it has started.", "firings",
+			func(doc json.RawMessage) error { return showFirings(env, doc) }),
+		newSchedulesCreate(i), newSchedulesRun(i),
+		i.change("pause", "Pause a schedule", "Pause a schedule: it is not due until it is resumed.", http.MethodPatch, map[string]bool{"paused": true}),
+		i.change("resume", "Resume a schedule", "Resume a schedule that was paused: it is due at its next time.", http.MethodPatch, map[string]bool{"paused": false}),
+		i.delete("Its runs go on, and its sessions stay."))
 }
 
 // scheduleDocument is a schedule as the server sends it.
@@ -97,65 +100,10 @@ type firingDocument struct {
 	Error     string    `json:"error"`
 }
 
-// schedules returns the parts of the path of the user's schedules, or below one.
-func (c *client) schedules(below ...string) []string {
-	return append([]string{"apps", c.app, "users", c.user, "schedules"}, below...)
-}
-
-func newSchedulesList(env *Env) *cobra.Command {
-	var asJSON bool
-	cmd := remoteCommand(env, &cobra.Command{
-		Use:   "list",
-		Short: "List the schedules of a user",
-		Long:  "List the schedules of a user, and when they are due.",
-		Args:  takes(0),
-	}, func(ctx context.Context, c *client, _ []string) error {
-		var list []json.RawMessage
-		if err := c.get(ctx, &list, c.schedules()...); err != nil {
-			return err
-		}
-		if asJSON {
-			return env.writeJSON(list)
-		}
-		rows := newTable(env, "SCHEDULE", "WHEN", "NEXT", "SESSION", "MESSAGE")
-		for _, one := range list {
-			var s scheduleDocument
-			if err := json.Unmarshal(one, &s); err != nil {
-				return err
-			}
-			rows.row(s.ID, s.when(), s.next(), s.SessionID, cut(s.text(), 60))
-		}
-		return rows.flush()
-	})
-	jsonFlag(cmd.Flags(), &asJSON)
-	return cmd
-}
-
-func newSchedulesShow(env *Env) *cobra.Command {
-	var asJSON bool
-	cmd := remoteCommand(env, &cobra.Command{
-		Use:   "show schedule",
-		Short: "Show a schedule, and what has come of it",
-		Long:  "Show a schedule, its next times, and the latest runs that it has started.",
-		Args:  takes(1, "the schedule"),
-	}, func(ctx context.Context, c *client, args []string) error {
-		var text, fired json.RawMessage
-		if err := c.get(ctx, &text, c.schedules(args[0])...); err != nil {
-			return err
-		}
-		if err := c.get(ctx, &fired, c.schedules(args[0], "firings")...); err != nil {
-			return err
-		}
-		if asJSON {
-			return env.writeJSON(map[string]json.RawMessage{"schedule": text, "firings": fired})
-		}
-		if err := showSchedule(env, text); err != nil {
-			return err
-		}
-		return showFirings(env, fired)
-	})
-	jsonFlag(cmd.Flags(), &asJSON)
-	return cmd
+func scheduleRow(doc json.RawMessage) ([]string, error) {
+	var s scheduleDocument
+	err := json.Unmarshal(doc, &s)
+	return []string{s.ID, s.when(), s.next(), s.SessionID, cut(s.text(), 60)}, err
 }
 
 func showSchedule(env *Env, text json.RawMessage) error {
@@ -195,19 +143,18 @@ func showFirings(env *Env, text json.RawMessage) error {
 	return rows.flush()
 }
 
-func newSchedulesCreate(env *Env) *cobra.Command {
+func newSchedulesCreate(i *items) *cobra.Command {
 	var (
-		asJSON                                                               bool
 		cron, zone, at, start, end, message, id, missed, description, policy string
 		every                                                                time.Duration
 	)
-	cmd := remoteCommand(env, &cobra.Command{
+	cmd := i.command(&cobra.Command{
 		Use:   "create [schedule]",
 		Short: "Create a schedule",
 		Long: `Create a schedule with a name, or with one that the server makes up. It needs a
 --message, and one of --cron, --every and --at.`,
 		Args: takes(1),
-	}, func(ctx context.Context, c *client, args []string) error {
+	}, func(ctx context.Context, c *client, asJSON bool, args []string) error {
 		if message == "" {
 			return &usageError{"--message must be given"}
 		}
@@ -229,7 +176,7 @@ func newSchedulesCreate(env *Env) *cobra.Command {
 		if every != 0 {
 			doc["intervalSeconds"] = int64(every / time.Second)
 		}
-		return changeSchedule(ctx, env, c, asJSON, http.MethodPost, doc, c.schedules()...)
+		return i.send(ctx, c, asJSON, http.MethodPost, doc)
 	})
 	section(cmd, "Schedule", func(flags *pflag.FlagSet) {
 		flags.StringVar(&message, "message", "", "`text` to send")
@@ -244,69 +191,22 @@ func newSchedulesCreate(env *Env) *cobra.Command {
 		flags.StringVar(&missed, "missed", "", "`policy` for times without a server: skip, once or all\n(default skip)")
 		flags.StringVar(&description, "description", "", "`text` for people")
 	})
-	jsonFlag(cmd.Flags(), &asJSON)
 	return cmd
 }
 
-// changeSchedule sends a change, and shows the schedule as it is then.
-func changeSchedule(ctx context.Context, env *Env, c *client, asJSON bool, method string, doc any, parts ...string) error {
-	var text json.RawMessage
-	if err := c.call(ctx, &text, method, doc, parts...); err != nil {
-		return err
-	}
-	if asJSON {
-		return env.writeJSON(text)
-	}
-	return showSchedule(env, text)
-}
-
-func newSchedulesPause(env *Env, name, short, long string, paused bool) *cobra.Command {
-	var asJSON bool
-	cmd := remoteCommand(env, &cobra.Command{Use: name + " schedule", Short: short, Long: long, Args: takes(1, "the schedule")},
-		func(ctx context.Context, c *client, args []string) error {
-			return changeSchedule(ctx, env, c, asJSON, http.MethodPatch, map[string]bool{"paused": paused}, c.schedules(args[0])...)
+func newSchedulesRun(i *items) *cobra.Command {
+	return i.named("run", "Start what a schedule starts, now", "Start what a schedule starts, now. When it is due does not change. It needs a server.",
+		func(ctx context.Context, c *client, asJSON bool, args []string) error {
+			if c.database {
+				return &usageError{"a run needs a server, which has the agent: give --server"}
+			}
+			var text json.RawMessage
+			if err := c.call(ctx, &text, http.MethodPost, nil, i.at(c, args[0], "run")...); err != nil {
+				return err
+			}
+			if asJSON {
+				return i.env.writeJSON(text)
+			}
+			return showFirings(i.env, json.RawMessage("["+string(text)+"]"))
 		})
-	jsonFlag(cmd.Flags(), &asJSON)
-	return cmd
-}
-
-func newSchedulesRun(env *Env) *cobra.Command {
-	var asJSON bool
-	cmd := remoteCommand(env, &cobra.Command{
-		Use:   "run schedule",
-		Short: "Start what a schedule starts, now",
-		Long:  "Start what a schedule starts, now. When it is due does not change. It needs a server.",
-		Args:  takes(1, "the schedule"),
-	}, func(ctx context.Context, c *client, args []string) error {
-		if c.database {
-			return &usageError{"a run needs a server, which has the agent: give --server"}
-		}
-		var text json.RawMessage
-		if err := c.call(ctx, &text, http.MethodPost, nil, c.schedules(args[0], "run")...); err != nil {
-			return err
-		}
-		if asJSON {
-			return env.writeJSON(text)
-		}
-		return showFirings(env, json.RawMessage("["+string(text)+"]"))
-	})
-	jsonFlag(cmd.Flags(), &asJSON)
-	return cmd
-}
-
-func newSchedulesDelete(env *Env) *cobra.Command {
-	var asJSON bool
-	cmd := remoteCommand(env, &cobra.Command{
-		Use:   "delete schedule",
-		Short: "Delete a schedule",
-		Long:  "Delete a schedule. Its runs go on, and its sessions stay.",
-		Args:  takes(1, "the schedule"),
-	}, func(ctx context.Context, c *client, args []string) error {
-		if err := c.call(ctx, nil, http.MethodDelete, nil, c.schedules(args[0])...); err != nil || !asJSON {
-			return err
-		}
-		return env.writeJSON(map[string]string{"deleted": args[0]})
-	})
-	jsonFlag(cmd.Flags(), &asJSON)
-	return cmd
 }

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"strings"
 	"testing"
 )
 
@@ -16,22 +15,7 @@ func TestScheduleCommands(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newService(t, nil)
 			environ := target(s)
-			do := func(want int, args ...string) string {
-				t.Helper()
-				code, stdout, stderr := s.do(t, environ, append([]string{"schedules"}, args...)...)
-				if code != want {
-					t.Fatalf("%v: exit code %d, want %d: %s%s", args, code, want, stdout, stderr)
-				}
-				return stdout + stderr
-			}
-			contains := func(text string, words ...string) {
-				t.Helper()
-				for _, word := range words {
-					if !strings.Contains(text, word) {
-						t.Errorf("%q is not in %s", word, text)
-					}
-				}
-			}
+			do, contains := s.command(t, environ, "schedules")
 			contains(do(ExitUsage, "create", "x", "--cron", "@daily"), "--message")
 			contains(do(ExitFailure, "create", "x", "--cron", "every day", "--message", "hi"), "cron")
 			contains(do(ExitOK, "create", "daily", "--cron", "0 9 * * MON-FRI", "--time_zone", "Europe/Berlin", "--message", "good morning"),

@@ -26,7 +26,7 @@ import (
 const groupSessions = "sessions"
 
 func newSessions(env *Env) *cobra.Command {
-	cmd := &cobra.Command{
+	return group(env, &cobra.Command{
 		Use:   "sessions",
 		Short: "List, show, copy and delete sessions",
 		Long: `List, show, rename, fork, export, import and delete the sessions of a user: on a
@@ -35,14 +35,8 @@ server that runs, or in a database.`,
   parley sessions show trip-to-oslo --server https://agents.example.com --user alice
   parley sessions export trip-to-oslo --output oslo.jsonl
   parley sessions list --session_db_url sqlite:///var/lib/parley.db --app_name weather`,
-		GroupID: groupMore,
-		Args:    takes(0),
-		RunE:    func(cmd *cobra.Command, _ []string) error { writeHelp(env.Stdout, cmd); return nil },
-	}
-	cmd.AddGroup(&cobra.Group{ID: groupSessions, Title: "Commands"})
-	cmd.AddCommand(newSessionsList(env), newSessionsShow(env), newSessionsRename(env), newSessionsFork(env),
+	}, newSessionsList(env), newSessionsShow(env), newSessionsRename(env), newSessionsFork(env),
 		newSessionsExport(env), newSessionsImport(env), newSessionsDelete(env))
-	return cmd
 }
 
 // remoteCommand completes a command below sessions or runs, which works on a target.

@@ -9,22 +9,7 @@ import (
 
 func TestTriggerCommands(t *testing.T) {
 	s := newService(t, nil)
-	do := func(want int, args ...string) string {
-		t.Helper()
-		code, stdout, stderr := s.do(t, []string{"PARLEY_SERVER=" + s.url}, append([]string{"triggers"}, args...)...)
-		if code != want {
-			t.Fatalf("%v: exit code %d, want %d: %s%s", args, code, want, stdout, stderr)
-		}
-		return stdout + stderr
-	}
-	contains := func(text string, words ...string) {
-		t.Helper()
-		for _, word := range words {
-			if !strings.Contains(text, word) {
-				t.Errorf("%q is not in %s", word, text)
-			}
-		}
-	}
+	do, contains := s.command(t, []string{"PARLEY_SERVER=" + s.url}, "triggers")
 	secret := filepath.Join(t.TempDir(), "secret")
 	if err := os.WriteFile(secret, []byte("0123456789abcdef\n"), 0o600); err != nil {
 		t.Fatal(err)

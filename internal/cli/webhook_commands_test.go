@@ -20,22 +20,7 @@ func hooking(c *parley.Config) {
 
 func TestWebhookCommands(t *testing.T) {
 	s := newService(t, hooking)
-	do := func(want int, args ...string) string {
-		t.Helper()
-		code, stdout, stderr := s.do(t, []string{"PARLEY_SERVER=" + s.url}, append([]string{"webhooks"}, args...)...)
-		if code != want {
-			t.Fatalf("%v: exit code %d, want %d: %s%s", args, code, want, stdout, stderr)
-		}
-		return stdout + stderr
-	}
-	contains := func(text string, words ...string) {
-		t.Helper()
-		for _, word := range words {
-			if !strings.Contains(text, word) {
-				t.Errorf("%q is not in %s", word, text)
-			}
-		}
-	}
+	do, contains := s.command(t, []string{"PARLEY_SERVER=" + s.url}, "webhooks")
 	got := make(chan struct{}, 10)
 	var requests atomic.Int64
 	r := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
