@@ -91,7 +91,7 @@ func (s *Server) openInbox() {
 	if s.store.Inbox == nil {
 		return
 	}
-	s.inbox.service = &inbox.Service{Store: s.store, Engine: s.engine, Rules: s.inbox.rules, Apps: s.apps.Names, Vault: s.logins.Vault(), Log: s.cfg.Log}
+	s.inbox.service = &inbox.Service{Store: s.store, Engine: s.engine, Rules: s.inbox.rules, Apps: s.apps.Names, Vault: s.logins.Vault(), Log: s.cfg.Log, Observer: s.telemetry}
 	if !s.cfg.Sessions.Passive {
 		s.inbox.worker = s.inbox.service.Start()
 	}

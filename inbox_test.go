@@ -421,6 +421,9 @@ func TestInboxLink(t *testing.T) {
 		}
 	}
 	o.notRefunded()
+	if metrics := string(o.send("", "GET", "/metrics", "", 200)); !strings.Contains(metrics, `outcome="link"} 1`) {
+		t.Error("the answer is not counted")
+	}
 
 	// One that has expired.
 	o.ask("", "bob", "s")

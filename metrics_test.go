@@ -215,7 +215,9 @@ func TestMetricsAreDocumented(t *testing.T) {
 		}
 	}
 	for name := range told {
-		if name != "parley_logins_total" && name != "parley_schedule_firings_total" && name != "parley_notifications_total" && !strings.HasPrefix(name, "parley_cost_") && has[name] == "" { // which there are none of here
+		none := slices.Contains([]string{"parley_logins_total", "parley_schedule_firings_total", "parley_notifications_total", "parley_inbox_entries_total"}, name) ||
+			strings.HasPrefix(name, "parley_cost_") // which there are none of here
+		if !none && has[name] == "" {
 			t.Errorf("%s is documented, and not there", name)
 		}
 	}

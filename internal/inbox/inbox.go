@@ -39,8 +39,21 @@ type Service struct {
 	// Apps returns the names of the applications.
 	Apps func() []string
 	// Vault seals links; nil if there are none.
-	Vault *vault.Vault
-	Log   *slog.Logger
+	Vault    *vault.Vault
+	Log      *slog.Logger
+	Observer Observer // may be nil
+}
+
+// Observer records what becomes of entries.
+type Observer interface {
+	// Entry receives ViaInbox, ViaLink, ViaDefault or Escalated.
+	Entry(app, outcome string)
+}
+
+func (s *Service) count(app, outcome string) {
+	if s.Observer != nil {
+		s.Observer.Entry(app, outcome)
+	}
 }
 
 // Query selects entries. The zero value selects all that the caller may see.
@@ -305,6 +318,9 @@ func (s *Service) answer(ctx context.Context, e *Entry, part *event.Part, by run
 	}
 	if errors.Is(err, run.ErrAnswered) {
 		return nil, s.answered(ctx, e)
+	}
+	if err == nil {
+		s.count(e.Key.App, by.Via)
 	}
 	return started, err
 }

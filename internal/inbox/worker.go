@@ -198,13 +198,16 @@ func (s *Service) escalate(ctx context.Context, e *Entry) error {
 	}
 	err = s.Store.Outbox.Publish(ctx, &session.Notice{Key: e.Key, ID: "inbox " + digest(e.Call.ID), Type: Escalated, Run: e.Run, JSON: doc})
 	if err == nil {
+		first := false
 		_, err = s.amend(ctx, e.Ask, func(n *Note) bool {
-			first := n.Escalated.IsZero()
-			if first {
+			if first = n.Escalated.IsZero(); first {
 				n.Escalated = time.Now().UTC().Truncate(time.Second)
 			}
 			return first
 		})
+		if first && err == nil {
+			s.count(e.Key.App, Escalated)
+		}
 	}
 	if errors.Is(err, session.ErrNotFound) {
 		return nil // the session was deleted

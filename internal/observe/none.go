@@ -59,6 +59,7 @@ func (none) Ended(*session.Run, bool)                                   {}
 func (none) Appended(time.Duration, error)                              {}
 func (none) Login(string)                                               {}
 func (none) Delivery(string, string)                                    {}
+func (none) Entry(string, string)                                       {}
 func (none) Forgotten(...session.Key)                                   {}
 func (none) Watch(func() Levels)                                        {}
 func (none) Metrics() http.Handler                                      { return nil }

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"strconv"
 
+	"github.com/parley-run/parley/internal/inbox"
 	"github.com/parley-run/parley/internal/link"
 	"github.com/parley-run/parley/internal/outbox"
 	"github.com/parley-run/parley/internal/registry"
@@ -48,6 +49,7 @@ type Telemetry interface {
 	server.Observer
 	schedule.Observer
 	outbox.Observer
+	inbox.Observer
 	// Watch registers a function that is called for every scrape of the metrics.
 	Watch(look func() Levels)
 	// Metrics is the handler of /metrics, Profiles that of /debug/pprof/; nil if there

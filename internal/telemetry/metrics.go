@@ -40,6 +40,7 @@ type metrics struct {
 	firings  *prometheus.CounterVec
 	delays   prometheus.Histogram
 	triggers *prometheus.CounterVec
+	entries  *prometheus.CounterVec
 	sent     *prometheus.CounterVec
 
 	apps, modelNames, errors bounded
@@ -99,11 +100,12 @@ func newMetrics(version string) *metrics {
 		firings:  counter("parley_schedule_firings_total", "Times at which schedules were due, and what came of them here.", "app", "outcome"),
 		delays:   prometheus.NewHistogram(prometheus.HistogramOpts{Name: "parley_schedule_delay_seconds", Help: "Time between when a schedule was due and when its run was started here.", Buckets: lateness}),
 		triggers: counter("parley_trigger_deliveries_total", "Requests for triggers, and what has come of them. Those of unknown senders have no application.", "app", "outcome"),
+		entries:  counter("parley_inbox_entries_total", "Entries of the inbox that were answered or escalated here.", "app", "outcome"),
 		sent:     counter("parley_notifications_total", "Attempts to send notifications about runs and other events.", "kind", "outcome"),
 	}
 	m.stored = m.appends.WithLabelValues("stored")
 	m.registry.MustRegister(m.requests, m.active, m.streams, m.runs, m.queued, m.models, m.tokens, m.tools, m.appends, m.logins,
-		m.cost, m.unpriced, m.warnings, m.firings, m.delays, m.triggers, m.sent,
+		m.cost, m.unpriced, m.warnings, m.firings, m.delays, m.triggers, m.entries, m.sent,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	about := prometheus.NewGauge(prometheus.GaugeOpts{Name: "parley_build_info", Help: "The version that runs.", ConstLabels: prometheus.Labels{"version": version}})
 	about.Set(1)
@@ -327,6 +329,11 @@ func (t *Telemetry) Login(outcome string) { t.metrics.logins.WithLabelValues(out
 // Delivery counts the outcome of a request for a trigger.
 func (t *Telemetry) Delivery(app, outcome string) {
 	t.metrics.triggers.WithLabelValues(t.metrics.apps.of(app), outcome).Inc()
+}
+
+// Entry counts what has become of an entry of the inbox.
+func (t *Telemetry) Entry(app, outcome string) {
+	t.metrics.entries.WithLabelValues(t.metrics.apps.of(app), outcome).Inc()
 }
 
 // Stream counts the clients that follow a run.
