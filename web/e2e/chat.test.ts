@@ -96,7 +96,7 @@ test('what a model was asked is shown, with the origin of every part', async () 
   await piece('config.tools[0]').getByText(/tool of agent/).waitFor();
   await expect.poll(() => page.getByText(/\d+ in, \d+ out/).count()).toBe(1);
   await copyAction(page.locator('main'), 'Trace of the event');
-  expect(await clipboard(page)).toMatch(/\/dev\/apps\/city\/debug\/trace\/\w+'$/);
+  expect(await clipboard(page)).toMatch(/\/dev\/apps\/city\/debug\/trace\/\w+\?user=chat&session=[\w-]+'$/);
   // A part leads to the event that it was made of.
   await piece('contents[1]').getByRole('button', { name: 'event 2' }).click();
   await expect.poll(() => page.locator('article[aria-current]').textContent()).toContain('get_weather');
