@@ -31,8 +31,9 @@ const (
 	sqlDropSchedule = `DELETE FROM parley_schedules WHERE owner = $1::bytea AND id = $2::text`
 
 	// $1 lease, $2 limit.
+	// Many may be due at the same time: no order among them, which would sort them all.
 	sqlClaimSchedules = `WITH c AS (
-			SELECT owner, id FROM parley_schedules WHERE due <= now() ORDER BY due, id LIMIT $2::bigint FOR UPDATE SKIP LOCKED)
+			SELECT owner, id FROM parley_schedules WHERE due <= now() ORDER BY due LIMIT $2::bigint FOR UPDATE SKIP LOCKED)
 		UPDATE parley_schedules x SET attempt = x.attempt + 1, due = clock_timestamp() + $1::bigint * interval '1 microsecond'
 		FROM c WHERE x.owner = c.owner AND x.id = c.id
 		RETURNING ` + scheduleColumns + `, x.attempt, clock_timestamp()`

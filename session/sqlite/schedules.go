@@ -137,7 +137,8 @@ func (s *backend) DeleteSchedule(ctx context.Context, app, user, id string) erro
 // ClaimSchedules implements session.Schedules. Most of the time there are none, which
 // needs no transaction of the writer.
 func (s *backend) ClaimSchedules(ctx context.Context, lease time.Duration, limit int) ([]*session.DueSchedule, error) {
-	const due = "WHERE due <= ? ORDER BY due, id LIMIT ?"
+	// Many may be due at the same time: no order among them, which would sort them all.
+	const due = "WHERE due <= ? ORDER BY due LIMIT ?"
 	var list []*session.DueSchedule
 	err := s.read(ctx, func(c *conn) (err error) {
 		list, err = c.schedules(due, now(), 1)
