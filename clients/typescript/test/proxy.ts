@@ -8,6 +8,8 @@ export type Fate = { after: number; then: 'cut' | 'end' | 'hang' } | undefined;
 export class Proxy {
   /** The requests that came, in order. */
   readonly seen: http.IncomingMessage[] = [];
+  /** How many of them have had a part of an answer. */
+  answered = 0;
   private constructor(
     readonly url: string,
     private readonly server: http.Server,
@@ -39,6 +41,7 @@ export class Proxy {
           if (end.then === 'end') answer.end();
         };
         if (left === 0) done();
+        response.once('data', () => proxy.answered++);
         response.on('data', pass);
         response.on('end', () => left > 0 && answer.end());
         response.on('error', () => answer.destroy());

@@ -46,8 +46,9 @@ test('pieces of a text continue where they were cut off', async () => {
     const n = event.partial ? cutAfter.indexOf(textOf(event)) : -1;
     if (n < 0) continue;
     proxy.break();
-    // The text continues when it is followed again. What comes first is all of it so far.
-    void expect.poll(() => proxy.seen.length, { timeout: 30_000 }).toBe(n + 2).then(() => open(gates[n]!));
+    // The text continues when it is followed again. What comes first is all of it so far, and only then are further pieces
+    // certain to come, too.
+    void expect.poll(() => proxy.answered, { timeout: 30_000 }).toBe(n + 2).then(() => open(gates[n]!));
   }
   expect(heard).toEqual(['piece one ', 'piece zwölf ', 'piece three ', 'piece four ', 'event one zwölf three four ']);
 });
