@@ -177,6 +177,46 @@ func (p *Parley) Questions(ctx context.Context, n Notice) ([]Question, error) {
 	return slices.DeleteFunc(all, func(q Question) bool { return q.Session != n.Session || q.Run != n.Run }), err
 }
 
+// Forward calls say with what the agent said in the run of a webhook, if anything, and then
+// ask with each question.
+func (p *Parley) Forward(ctx context.Context, n Notice, say func(text string) error, ask func(Question) error) error {
+	text, err := p.Said(ctx, n)
+	if err != nil {
+		return err
+	}
+	if text == "" && n.Type == "run.failed" {
+		text = "That did not work. Please try again."
+	}
+	if text != "" {
+		if err := say(text); err != nil {
+			return err
+		}
+	}
+	if n.Type != "run.waiting" {
+		return nil
+	}
+	questions, err := p.Questions(ctx, n)
+	for _, q := range questions {
+		if err == nil {
+			err = ask(q)
+		}
+	}
+	return err
+}
+
+// Address returns where a person logs in for a question, or answers it on a page, once;
+// empty if it has been answered.
+func (p *Parley) Address(ctx context.Context, q Question) (string, error) {
+	if q.LoginURL != "" {
+		return q.LoginURL, nil
+	}
+	link, err := p.link(ctx, q.ID)
+	if errors.Is(err, ErrAnswered) {
+		return "", nil
+	}
+	return link, err
+}
+
 // State returns the state of the session.
 func (p *Parley) State(ctx context.Context, n Notice) (map[string]json.RawMessage, error) {
 	var s struct {
@@ -195,8 +235,8 @@ func (p *Parley) Confirm(ctx context.Context, question string, yes bool) error {
 	return p.call(ctx, http.MethodPost, "/inbox/"+url.PathEscape(question)+"/answer", body, nil)
 }
 
-// Link returns the address of a page on which a person can answer a question, once.
-func (p *Parley) Link(ctx context.Context, question string) (string, error) {
+// link returns the address of a page on which a person can answer a question, once.
+func (p *Parley) link(ctx context.Context, question string) (string, error) {
 	var link struct {
 		URL string `json:"url"`
 	}

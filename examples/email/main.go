@@ -9,7 +9,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"log"
 	"mime"
@@ -38,22 +37,19 @@ func (b *bridge) tell(ctx context.Context, n channel.Notice) error {
 	if err != nil {
 		return nil //nolint:nilerr // it is not a user of e-mail
 	}
-	text, err := b.parley.Said(ctx, n)
-	if err != nil {
-		return err
-	}
-	if n.Type == "run.waiting" {
-		asked, err := b.questions(ctx, n)
-		if err != nil {
-			return err
-		}
-		text = strings.TrimSpace(text + "\n\n" + asked)
-	}
-	if text == "" && n.Type == "run.failed" {
-		text = "That did not work. Please try again."
-	}
-	if text == "" {
+	var parts []string
+	err = b.parley.Forward(ctx, n, func(text string) error {
+		parts = append(parts, text)
 		return nil
+	}, func(q channel.Question) error {
+		link, err := b.parley.Address(ctx, q)
+		if link != "" {
+			parts = append(parts, q.Text()+"\nAnswer here: "+link)
+		}
+		return err
+	})
+	if err != nil || len(parts) == 0 {
+		return err
 	}
 	state, err := b.parley.State(ctx, n)
 	if err != nil {
@@ -63,28 +59,7 @@ func (b *bridge) tell(ctx context.Context, n channel.Notice) error {
 	if json.Unmarshal(state["email_subject"], &subject) != nil || subject == "" {
 		subject = "Your message"
 	}
-	return b.send(to.Address, "Re: "+strings.TrimPrefix(subject, "Re: "), text, n)
-}
-
-// questions returns what the agent asks, each with a link to a page with the answers.
-func (b *bridge) questions(ctx context.Context, n channel.Notice) (string, error) {
-	all, err := b.parley.Questions(ctx, n)
-	if err != nil {
-		return "", err
-	}
-	var asked []string
-	for _, q := range all {
-		link := q.LoginURL
-		if link == "" {
-			if link, err = b.parley.Link(ctx, q.ID); errors.Is(err, channel.ErrAnswered) {
-				continue
-			} else if err != nil {
-				return "", err
-			}
-		}
-		asked = append(asked, q.Text()+"\nAnswer here: "+link)
-	}
-	return strings.Join(asked, "\n\n"), nil
+	return b.send(to.Address, "Re: "+strings.TrimPrefix(subject, "Re: "), strings.Join(parts, "\n\n"), n)
 }
 
 // send sends an e-mail whose replies belong to a session.

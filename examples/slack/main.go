@@ -51,31 +51,9 @@ func (b *bridge) tell(ctx context.Context, n channel.Notice) error {
 	if !ok {
 		return nil // not a session of Slack
 	}
-	text, err := b.parley.Said(ctx, n)
-	if err != nil {
-		return err
-	}
-	if text == "" && n.Type == "run.failed" {
-		text = "That did not work. Please try again."
-	}
-	if text != "" {
-		if err := b.post(ctx, where, thread, text, nil); err != nil {
-			return err
-		}
-	}
-	if n.Type != "run.waiting" {
-		return nil
-	}
-	questions, err := b.parley.Questions(ctx, n)
-	if err != nil {
-		return err
-	}
-	for _, q := range questions {
-		if err := b.ask(ctx, where, thread, q); err != nil {
-			return err
-		}
-	}
-	return nil
+	return b.parley.Forward(ctx, n,
+		func(text string) error { return b.post(ctx, where, thread, text, nil) },
+		func(q channel.Question) error { return b.ask(ctx, where, thread, q) })
 }
 
 type object = map[string]any
@@ -91,14 +69,9 @@ func (b *bridge) ask(ctx context.Context, where, thread string, q channel.Questi
 			one["value"] = q.ID
 		}
 	} else {
-		link := q.LoginURL
-		if link == "" {
-			var err error
-			if link, err = b.parley.Link(ctx, q.ID); errors.Is(err, channel.ErrAnswered) {
-				return nil
-			} else if err != nil {
-				return err
-			}
+		link, err := b.parley.Address(ctx, q)
+		if link == "" || err != nil {
+			return err
 		}
 		open := button("open", "Open", "primary")
 		open["url"] = link

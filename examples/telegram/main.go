@@ -92,31 +92,9 @@ func (b *bridge) tell(ctx context.Context, n channel.Notice) error {
 	if _, ok := place(n.Session); !ok {
 		return nil
 	}
-	text, err := b.parley.Said(ctx, n)
-	if err != nil {
-		return err
-	}
-	if text == "" && n.Type == "run.failed" {
-		text = "That did not work. Please try again."
-	}
-	if text != "" {
-		if err := b.send(ctx, n.Session, text, nil); err != nil {
-			return err
-		}
-	}
-	if n.Type != "run.waiting" {
-		return nil
-	}
-	questions, err := b.parley.Questions(ctx, n)
-	if err != nil {
-		return err
-	}
-	for _, q := range questions {
-		if err := b.ask(ctx, n.Session, q); err != nil {
-			return err
-		}
-	}
-	return nil
+	return b.parley.Forward(ctx, n,
+		func(text string) error { return b.send(ctx, n.Session, text, nil) },
+		func(q channel.Question) error { return b.ask(ctx, n.Session, q) })
 }
 
 // ask writes a question, with buttons where yes or no is the answer.
@@ -127,14 +105,9 @@ func (b *bridge) ask(ctx context.Context, session string, q channel.Question) er
 			{"text": "Reject", "callback_data": "no " + short(q.ID)},
 		})
 	}
-	link := q.LoginURL
-	if link == "" {
-		var err error
-		if link, err = b.parley.Link(ctx, q.ID); errors.Is(err, channel.ErrAnswered) {
-			return nil
-		} else if err != nil {
-			return err
-		}
+	link, err := b.parley.Address(ctx, q)
+	if link == "" || err != nil {
+		return err
 	}
 	return b.send(ctx, session, q.Text(), []object{{"text": "Open", "url": link}})
 }
