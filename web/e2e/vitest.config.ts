@@ -11,6 +11,5 @@ export default defineConfig({
     maxWorkers: 2,
     // What files have in common is loaded once: each test has a context of the browser, and users and sessions of its own.
     isolate: false,
-    reporters: ['verbose'],
   },
 });

@@ -6,12 +6,14 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"flag"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -58,17 +60,59 @@ func Run(tb testing.TB, dir, name string, args ...string) string {
 }
 
 // Vitest runs the tests of a directory, with a configuration and an environment;
-// only some, if go test is given their names, as in -args signin.
-func Vitest(tb testing.TB, dir, config string, environ ...string) {
-	tb.Helper()
-	args := append([]string{"node_modules/vitest/vitest.mjs", "run", "--config", config}, flag.Args()...)
-	cmd := exec.CommandContext(tb.Context(), Node(tb), args...) //nolint:gosec // of a test
+// only some, if go test is given their names, as in -args signin. A test that fails
+// is a subtest, so that its name and its reason are among the last lines, not only
+// in the middle of all that was printed.
+func Vitest(t *testing.T, dir, config string, environ ...string) {
+	t.Helper()
+	report := filepath.Join(t.TempDir(), "report.json")
+	args := append([]string{
+		"node_modules/vitest/vitest.mjs", "run", "--config", config,
+		"--reporter=verbose", "--reporter=json", "--outputFile.json=" + report,
+	}, flag.Args()...)
+	cmd := exec.CommandContext(t.Context(), Node(t), args...) //nolint:gosec // of a test
 	cmd.Dir = dir
 	cmd.Env = append(append(cmd.Environ(), "NO_COLOR=1"), environ...)
-	cmd.Stdout, cmd.Stderr = tb.Output(), tb.Output()
+	cmd.Stdout, cmd.Stderr = t.Output(), t.Output()
 	cmd.WaitDelay = 10 * time.Second
-	if err := cmd.Run(); err != nil {
-		tb.Errorf("vitest: %v", err)
+	err := cmd.Run()
+	if err == nil {
+		return
+	}
+	t.Errorf("vitest: %v", err)
+	encoded, err := os.ReadFile(report) //nolint:gosec // of a test
+	if err != nil {
+		t.Fatal(err)
+	}
+	failures(t, encoded)
+}
+
+// failures fails a subtest for each test that has failed by the report of vitest.
+func failures(t *testing.T, report []byte) {
+	t.Helper()
+	type test struct {
+		FullName, Status string
+		FailureMessages  []string
+	}
+	var files struct {
+		TestResults []struct {
+			Name, Status, Message string
+			AssertionResults      []test
+		}
+	}
+	if err := json.Unmarshal(report, &files); err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files.TestResults {
+		name := filepath.Base(file.Name)
+		if file.Status == "failed" && file.Message != "" {
+			t.Run(name, func(t *testing.T) { t.Error(file.Message) })
+		}
+		for _, test := range file.AssertionResults {
+			if test.Status == "failed" {
+				t.Run(name+"/"+test.FullName, func(t *testing.T) { t.Error(strings.Join(test.FailureMessages, "\n")) })
+			}
+		}
 	}
 }
 
