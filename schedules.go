@@ -60,6 +60,9 @@ func (s scheduled) startScheduled(ctx context.Context, start schedule.Start) (st
 	if _, err := s.apps.Agent(start.Key.App); err != nil {
 		return "", nil, err
 	}
+	if start.Spec.Answers() { // it was stored before such messages were refused
+		return "", nil, start.Spec.Check()
+	}
 	if _, err := s.engine.Create(ctx, session.NewSession{Key: start.Key}, nil); err != nil && !errors.Is(err, session.ErrExists) {
 		return "", nil, err
 	}

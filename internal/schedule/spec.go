@@ -81,6 +81,10 @@ func wrong(field, format string, args ...any) error {
 	return &SpecError{field, fmt.Sprintf(format, args...)}
 }
 
+// Answers reports whether the message answers a call, which Check refuses: who may answer
+// depends on the caller, and there is none when a schedule is due.
+func (s *Spec) Answers() bool { return s.Message != nil && len(s.Message.FunctionResponses()) > 0 }
+
 // parser reads the five fields of POSIX, and names such as @daily. A day matches if it
 // matches one of the two fields for days, when both are given, as in crontab.
 var parser = cron.MustNewParser(cron.Minute | cron.Hour | cron.Dom | cron.Month | cron.Dow | cron.Descriptor | cron.DowOrDom)
@@ -112,6 +116,8 @@ func (s *Spec) Check() error {
 		return wrong("missedAfterSeconds", "must be at least %d", int(minGrace.Seconds()))
 	case s.Message == nil && len(s.StateDelta) == 0:
 		return wrong("newMessage", "a schedule has a newMessage, a stateDelta, or both")
+	case s.Answers():
+		return wrong("newMessage", "must not answer what a run waits for: a schedule sends messages, and the inbox has what waits")
 	case s.Message == nil && s.Session == "":
 		return wrong("sessionId", "a schedule without a newMessage changes the state of the session that it names")
 	}
