@@ -22,6 +22,14 @@ const draw = process.env['PICTURES'] === '1';
 /** How long something may take, in milliseconds: a busy machine takes its time. */
 export const patience = Number(process.env['PATIENCE'] ?? 120_000);
 
+/** Opens the palette with the keyboard. Keys that are pressed before its box has the focus go elsewhere. */
+export async function palette(page: Page) {
+  await page.keyboard.press('Control+k');
+  const box = page.getByPlaceholder('Go to, or do…');
+  await box.waitFor();
+  await expect.poll(() => box.evaluate((el) => el === document.activeElement)).toBe(true);
+}
+
 /** Copies an item of a menu that is open, as a command. */
 export async function copyItem(page: Page, item: string) {
   await page.getByRole('menuitem', { name: 'Copy as curl' }).click();

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 
-import { base, call, copyItem, fresh, open, picture, pull, session, sessionPath, useBrowser } from './kit';
+import { base, call, copyItem, fresh, open, palette, picture, pull, session, sessionPath, useBrowser } from './kit';
 
 useBrowser();
 
@@ -263,21 +263,20 @@ test('only a keyboard', async () => {
   await session('city', user, 'kept', 'What is the weather in Oslo?');
   const page = await open('/');
   await page.getByText('Answers questions about the weather').waitFor();
-  await page.keyboard.press('Control+k');
-  await page.getByRole('dialog').waitFor();
+  await palette(page);
   await page.keyboard.type('application city');
   await page.keyboard.press('Enter');
   await page.waitForURL(/apps\/city\/users\/user\/sessions/);
   await page.keyboard.press('n');
   await page.waitForURL(/\/sessions\/[^/]+$/);
   await page.getByLabel('Message').waitFor();
-  await page.keyboard.press('Control+k');
+  await palette(page);
   await page.keyboard.type('copy what was done');
   await page.keyboard.press('Enter');
   await expect.poll(() => page.evaluate(() => navigator.clipboard.readText())).toContain(`curl -X POST '${base}/apps/city/users/user/sessions'`);
   // Whatever can be done here is among the commands.
   for (const command of ['Fork the session', 'Export the session', 'Delete the session', 'Change title and labels', 'Show the artifacts', 'Copy as curl: Send']) {
-    await page.keyboard.press('Control+k');
+    await palette(page);
     await page.keyboard.type(command);
     await page.getByRole('option', { name: command }).waitFor();
     await page.keyboard.press('Escape');

@@ -2,7 +2,7 @@ import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 
 import { accessible } from './axe';
-import { base, call, fresh, open, picture, pull, session, sessionPath, useBrowser } from './kit';
+import { base, call, fresh, open, palette, picture, pull, session, sessionPath, useBrowser } from './kit';
 
 useBrowser();
 
@@ -244,7 +244,7 @@ test('a turn in a few lines, with details on demand', async () => {
   const { path, run } = await sold();
   const page = await open(path);
   await page.getByRole('button', { name: 'Actions for the run' }).waitFor();
-  await page.keyboard.press('Control+k');
+  await palette(page);
   await page.getByPlaceholder('Go to, or do…').fill('steps of the run');
   await page.getByRole('option', { name: 'Show the steps of the run' }).waitFor();
   await page.keyboard.press('Enter');

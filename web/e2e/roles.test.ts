@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 
 import { accessible } from './axe';
-import { fresh, keys, key, open, picture, reader, reviewer, useBrowser } from './kit';
+import { fresh, key, keys, open, palette, picture, reader, reviewer, useBrowser } from './kit';
 
 useBrowser();
 
@@ -60,7 +60,7 @@ test.each([
     // Shortcuts do nothing that would be refused, and the palette has no such commands.
     await page.keyboard.press('n');
     await page.getByRole('status').filter({ hasText: why }).waitFor();
-    await page.keyboard.press('Control+k');
+    await palette(page);
     await page.getByText('Show the keyboard shortcuts').waitFor();
     for (const command of ['Write a message', 'Fork the session', 'Delete the session', 'New session in weather']) expect(await page.getByText(command, { exact: true }).count(), command).toBe(0);
     await page.getByText('Export the session').waitFor();

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import { call, fresh, open, session, sessionPath, useBrowser } from './kit';
+import { call, fresh, open, palette, session, sessionPath, useBrowser } from './kit';
 
 useBrowser();
 
@@ -24,7 +24,7 @@ test('what was said is found, and opens where it was said', async () => {
   await page.getByLabel('Search sessions').fill('"lima in"');
   await found.getByText('Nothing was said').waitFor();
   // The palette finds it, too.
-  await page.keyboard.press('Control+k');
+  await palette(page);
   await page.getByPlaceholder('Go to, or do').fill('now');
   await page.getByRole('option').filter({ hasText: 'Bye for now' }).last().click();
   await page.waitForURL(/\/sessions\/one/);

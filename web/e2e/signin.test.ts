@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 
-import { clipboard, copyAction, key, keys, oidc, open, picture, useBrowser } from './kit';
+import { clipboard, copyAction, key, keys, oidc, open, palette, picture, useBrowser } from './kit';
 
 useBrowser();
 
@@ -84,12 +84,12 @@ test('a user signs in with a key, with a keyboard alone', async () => {
   await page.keyboard.press('Control+a');
   await page.keyboard.type(key);
   await page.keyboard.press('Enter');
-  await page.getByText('Nothing has run yet').waitFor();
+  await page.getByRole('heading', { name: 'Runs' }).waitFor(); // other tests have runs of bob
   expect(page.url()).toBe(`${keys}/ui/apps/weather/users/bob/runs`);
   await page.keyboard.press('n');
   await page.getByLabel('Message').waitFor();
   const last = page.getByText('Copy what was done last as curl');
-  await page.keyboard.press('Control+k');
+  await palette(page);
   await last.waitFor();
   await page.keyboard.type('sign out');
   await page.keyboard.press('Enter');
@@ -98,7 +98,7 @@ test('a user signs in with a key, with a keyboard alone', async () => {
   await page.keyboard.type(key);
   await page.keyboard.press('Enter');
   await page.getByLabel('Message').waitFor();
-  await page.keyboard.press('Control+k');
+  await palette(page);
   await page.getByText('Show the keyboard shortcuts').waitFor();
   await expect.poll(() => last.count()).toBe(0);
 });

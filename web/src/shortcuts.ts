@@ -21,7 +21,7 @@ export function useShortcuts(options: Options) {
   const now = useRef(options);
   now.current = options;
   useEffect(() => {
-    let prefix = 0;
+    let going = false; // after g, which names a screen together with the next key
     const onKey = (event: KeyboardEvent) => {
       const { scope, openPalette, openHelp } = now.current;
       if ((event.metaKey || event.ctrlKey) && event.key.toLowerCase() === 'k') {
@@ -30,8 +30,8 @@ export function useShortcuts(options: Options) {
         return;
       }
       if (typing(event.target) || event.metaKey || event.ctrlKey || event.altKey || document.querySelector('[role=dialog]')) return;
-      if (prefix && Date.now() - prefix < 1200) {
-        prefix = 0;
+      if (going) {
+        going = false;
         const user = (screen: UserScreen) => scope.app && navigate(to.user(scope.app, scope.user, screen));
         switch (event.key) {
           case 'a': return navigate('/');
@@ -49,11 +49,10 @@ export function useShortcuts(options: Options) {
           case 'p': return navigate('/ui/api');
           case 'e': return void (scope.app && navigate(toEvals.sets(scope.app)));
         }
-        return;
       }
       switch (event.key) {
         case 'g':
-          prefix = Date.now();
+          going = true;
           return;
         case '?':
           openHelp();
