@@ -36,6 +36,14 @@ const (
 
 var checks = []string{string(SharedSecret), string(StandardWebhooks), string(GitHub), string(Slack), string(Stripe), string(Google)}
 
+// signs reports whether the sender signs the body, and not the headers.
+func (c Check) signs() bool {
+	return c == StandardWebhooks || c == GitHub || c == Slack || c == Stripe
+}
+
+// slackTime is the header with the time of a signature of Slack.
+const slackTime = "X-Slack-Request-Timestamp"
+
 // tolerance is how old a signature with a time may be, and how far its time may be
 // ahead.
 const tolerance = 5 * time.Minute
@@ -85,7 +93,7 @@ func (s *Service) verify(ctx context.Context, t *Trigger, r *Request) error {
 	case GitHub:
 		return signed(secrets, r.Body, "", prefixed(r.Header.Values("X-Hub-Signature-256"), "sha256="), nil)
 	case Slack:
-		at := r.Header.Get("X-Slack-Request-Timestamp")
+		at := r.Header.Get(slackTime)
 		return signed(secrets, r.Body, "v0:"+at+":", prefixed(r.Header.Values("X-Slack-Signature"), "v0="), fresh(at, s.now()))
 	case Stripe:
 		at, sums := stripe(r.Header.Values("Stripe-Signature"))

@@ -1,7 +1,9 @@
 package trigger
 
 import (
+	"crypto/sha256"
 	"encoding/base64"
+	"encoding/hex"
 	"mime"
 	"net/url"
 	"strings"
@@ -84,7 +86,13 @@ func firsts(all map[string][]string) map[string]any {
 // open reads a request that has been checked.
 func open(s *Spec, r *Request) (*payload, error) {
 	p := &payload{attributes: map[string]any{}}
-	if err := p.unwrap(r); err != nil {
+	var err error
+	if s.Check.signs() {
+		err = p.unwrapSigned(s.Check, r)
+	} else {
+		err = p.unwrap(r)
+	}
+	if err != nil {
 		return nil, err
 	}
 	p.message()
@@ -97,7 +105,7 @@ func open(s *Spec, r *Request) (*payload, error) {
 		delete(headers, name)
 	}
 	delete(query, s.Query)
-	p.identify(s, headers)
+	p.identify(s, headers, r)
 	p.values = map[string]any{"body": p.body, "headers": headers, "query": query, "attributes": p.attributes}
 	if p.id != "" {
 		p.values["id"] = p.id
@@ -132,6 +140,32 @@ func (p *payload) unwrap(r *Request) (err error) {
 		return nil
 	}
 	p.body, err = content(r.Body, kind)
+	return err
+}
+
+// unwrapSigned is unwrap for a request of which only the body is signed. Who sends it again
+// can choose the other headers, so they do not say what the body means.
+func (p *payload) unwrapSigned(check Check, r *Request) (err error) {
+	kind := r.Header.Get("Content-Type")
+	switch name := media(kind); {
+	case len(r.Body) == 0:
+		return nil
+	case check == StandardWebhooks && name == "application/cloudevents+json":
+		return p.structured(r.Body)
+	case check == StandardWebhooks && name == "application/cloudevents-batch+json":
+		return errBatch
+	}
+	if p.body, err = decode(r.Body); err == nil {
+		return nil
+	}
+	switch check {
+	case StandardWebhooks:
+		p.body, err = content(r.Body, kind)
+	case Slack, GitHub:
+		p.body, err = form(r.Body)
+	default:
+		err = errNotJSON
+	}
 	return err
 }
 
@@ -209,35 +243,42 @@ func textAt(object any, names ...string) string {
 }
 
 // identify finds the id and the type of a delivery.
-func (p *payload) identify(s *Spec, headers map[string]any) {
+func (p *payload) identify(s *Spec, headers map[string]any, r *Request) {
 	event := any(nil)
 	if body, ok := p.body.(map[string]any); ok {
 		event = body["event"]
 	}
-	if id := textAt(p.attributes, "id"); id != "" && textAt(p.attributes, "specversion") != "" {
-		p.id, p.kind = textAt(p.attributes, "source")+" "+id, textAt(p.attributes, "type")
-		return
-	}
-	if id := textAt(p.attributes, "messageId"); id != "" {
-		p.id, p.kind = id, textAt(p.attributes, "eventType", "ce-type", "type")
-		return
-	}
-	switch s.Check {
-	case GitHub:
+	id := textAt(p.attributes, "id")
+	switch {
+	case s.Check == StandardWebhooks: // what is signed with the body
+		p.id, p.kind = textAt(headers, "webhook-id", "svix-id"), textAt(p.attributes, "type")
+	case s.Check == GitHub: // neither is signed
 		p.id, p.kind = textAt(headers, "x-github-delivery"), textAt(headers, "x-github-event")
 		if action := textAt(p.body, "action"); action != "" {
 			p.kind += "." + action
 		}
-	case Slack:
-		p.id, p.kind = textAt(p.body, "event_id", "trigger_id"), textAt(event, "type")
-	case Stripe:
+	case s.Check == Slack:
+		if p.id, p.kind = textAt(p.body, "event_id", "trigger_id"), textAt(event, "type"); p.id == "" {
+			p.id = digest(r.Header.Get(slackTime), r.Body)
+		}
+	case s.Check == Stripe:
 		p.id = textAt(p.body, "id")
-	case StandardWebhooks, SharedSecret, Google:
+	case id != "" && textAt(p.attributes, "specversion") != "":
+		p.id, p.kind = textAt(p.attributes, "source")+" "+id, textAt(p.attributes, "type")
+	case textAt(p.attributes, "messageId") != "":
+		p.id, p.kind = textAt(p.attributes, "messageId"), textAt(p.attributes, "eventType", "ce-type", "type")
+	default:
 		p.id = textAt(headers, "webhook-id", "svix-id", "x-goog-pubsub-message-id", "idempotency-key")
 	}
 	if p.kind == "" {
 		p.kind = textAt(p.body, "type")
 	}
+}
+
+// digest identifies a request by what its signature covers.
+func digest(at string, body []byte) string {
+	sum := sha256.Sum256(append([]byte(at+":"), body...))
+	return hex.EncodeToString(sum[:16])
 }
 
 // ignored returns why a delivery starts no run; empty if it does.
