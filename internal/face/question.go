@@ -162,25 +162,7 @@ func (q *Question) LogIn(answer json.RawMessage) *event.Part {
 func (q *Question) Reply(value json.RawMessage) *event.Part {
 	switch q.Kind {
 	case Confirmation:
-		var plain bool
-		if len(value) > 0 && json.Unmarshal(value, &plain) == nil {
-			return q.Confirm(plain, nil)
-		}
-		var said struct {
-			Approved  *bool           `json:"approved"`
-			Confirmed *bool           `json:"confirmed"`
-			Payload   json.RawMessage `json:"payload"`
-			Args      json.RawMessage `json:"editedArgs"`
-			Reason    string          `json:"reason"`
-		}
-		_ = json.Unmarshal(value, &said) // any other value decides nothing
-		if said.Approved == nil {
-			said.Approved = said.Confirmed
-		}
-		if said.Approved == nil {
-			return nil
-		}
-		return q.decide(decision{*said.Approved, said.Payload, said.Args, said.Reason})
+		return q.confirmation(value)
 	case Login:
 		if len(value) > 0 && value[0] == '"' {
 			value = append(append([]byte(`{"authResponseUri":`), value...), '}')
@@ -189,6 +171,34 @@ func (q *Question) Reply(value json.RawMessage) *event.Part {
 	case Input:
 	}
 	return q.Answer(value)
+}
+
+// confirmation returns the answer to a confirmation that a value is; nil if it decides
+// nothing.
+func (q *Question) confirmation(value json.RawMessage) *event.Part {
+	var plain *bool
+	if json.Unmarshal(value, &plain) == nil && plain != nil {
+		return q.Confirm(*plain, nil)
+	}
+	var said struct {
+		Approved  *bool           `json:"approved"`
+		Confirmed *bool           `json:"confirmed"`
+		Payload   json.RawMessage `json:"payload"`
+		Args      json.RawMessage `json:"editedArgs"`
+		Reason    any             `json:"reason"`
+	}
+	// A value that is no boolean is an error, and leaves false.
+	if json.Unmarshal(value, &said) != nil {
+		return nil
+	}
+	if said.Approved == nil {
+		said.Approved = said.Confirmed
+	}
+	if said.Approved == nil {
+		return nil
+	}
+	reason, _ := said.Reason.(string)
+	return q.decide(decision{*said.Approved, said.Payload, said.Args, reason})
 }
 
 // Decline returns the answer of a user who does not want to answer.

@@ -244,7 +244,11 @@ func (c *chat) answers(ctx context.Context) (*event.Content, error) {
 	given := c.given()
 	content := &event.Content{Role: event.RoleUser}
 	for _, call := range open {
-		if p := given.answer(call); p != nil {
+		p, err := given.answer(call)
+		if err != nil {
+			return nil, err
+		}
+		if p != nil {
 			content.Parts = append(content.Parts, p)
 		}
 	}
@@ -303,26 +307,30 @@ func (c *chat) given() given {
 }
 
 // answer returns the answer to an open call; nil if there is none.
-func (g given) answer(open *run.OpenCall) *event.Part {
+func (g given) answer(open *run.OpenCall) (*event.Part, error) {
 	q, p, value := face.QuestionIn(open), g.parts[open.ID], g.values[open.ID]
 	switch {
 	case q != nil && value != nil:
-		return q.Reply(value)
+		part := q.Reply(value)
+		if part == nil {
+			return nil, &wire.Error{Path: []any{"answers", open.ID}, Type: "value_error", Msg: `must be true, false, {"approved": true} or {"approved": false}`}
+		}
+		return part, nil
 	case q != nil && q.Kind == face.Confirmation && p != nil && p.State == responded:
 		if !p.Approval.Approved {
-			return q.Refuse(p.Approval.Reason)
+			return q.Refuse(p.Approval.Reason), nil
 		}
-		return q.Confirm(true, nil)
+		return q.Confirm(true, nil), nil
 	}
 	response := value
 	switch {
 	case response != nil:
 	case q != nil || p == nil:
-		return nil
+		return nil, nil
 	case p.State == outputError:
 		response = append(wire.Quote([]byte(`{"error":`), p.ErrorText), '}')
 	default:
 		response = p.Output
 	}
-	return &event.Part{FunctionResponse: &event.FunctionResponse{ID: open.ID, Name: open.Name, Response: face.Wrap(response)}}
+	return &event.Part{FunctionResponse: &event.FunctionResponse{ID: open.ID, Name: open.Name, Response: face.Wrap(response)}}, nil
 }

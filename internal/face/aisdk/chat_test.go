@@ -279,7 +279,13 @@ func TestResumeApproved(t *testing.T) {
 	h := open(t)
 	asked := h.post("thinker", body("c", nil, user("m1", "erase slowly")))
 	question := asked.find("tool-approval-request")
-	in := body("c", map[string]any{"answers": map[string]any{fmt.Sprint(question["approvalId"]): true}}, user("m1", "erase slowly"), assistant(asked.message()))
+	answered := func(value any) any {
+		return body("c", map[string]any{"answers": map[string]any{fmt.Sprint(question["approvalId"]): value}}, user("m1", "erase slowly"), assistant(asked.message()))
+	}
+	if wrong := h.Do(t, http.MethodPost, "/apps/thinker/aisdk", answered(map[string]any{"confirmed": "maybe"})); wrong.Status != 422 {
+		t.Errorf("an answer that decides nothing: %d %s", wrong.Status, wrong.Body)
+	}
+	in := answered(true)
 	h.Stream(t, "/apps/thinker/aisdk", in).Close()
 	s := h.Stream(t, "/apps/thinker/aisdk/c/stream", nil, func(r *http.Request) { r.Method = http.MethodGet })
 	close(h.gate)
