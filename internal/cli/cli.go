@@ -144,7 +144,7 @@ not, and 2 when it was not understood.`,
 	root.PersistentFlags().String("config", "", "`file` with values of flags (default parley.yaml, if it\nexists)")
 	root.Flags().Bool("version", false, "show the version")
 	root.AddGroup(&cobra.Group{ID: groupAgents, Title: "Agents"}, &cobra.Group{ID: groupMore, Title: "More"})
-	root.AddCommand(newAPIServer(env), newWeb(env), newRun(env), newEval(env), newReplay(env), newSessions(env), newRuns(env), newSchedules(env), newTriggers(env), newInbox(env), newWebhooks(env), newCreate(env), newDoctor(env), newDeploy(env), newKeys(env), newCredentials(env), newVersion(env), newCompletion(env))
+	root.AddCommand(newAPIServer(env), newWeb(env), newRun(env), newEval(env), newReplay(env), newSessions(env), newRuns(env), newSchedules(env), newTriggers(env), newInbox(env), newWebhooks(env), newTools(env), newCreate(env), newDoctor(env), newDeploy(env), newKeys(env), newCredentials(env), newVersion(env), newCompletion(env))
 	root.SetHelpCommand(newHelp())
 	return root
 }

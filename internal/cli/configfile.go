@@ -29,7 +29,7 @@ const (
 
 // configured are the commands that read the file. Those that deploy an agent do not: it
 // is meant for the server that they deploy.
-var configured = []string{"api_server", "web", "run", "eval", "replay", "sessions", "runs", "schedules", "triggers", "inbox", "webhooks", "doctor", "keys", "credentials"}
+var configured = []string{"api_server", "web", "run", "eval", "replay", "sessions", "runs", "schedules", "triggers", "inbox", "webhooks", "tools", "doctor", "keys", "credentials"}
 
 // configFile is a file with values of flags.
 type configFile struct {

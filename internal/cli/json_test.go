@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/spf13/cobra"
@@ -44,7 +45,7 @@ func TestJSON(t *testing.T) {
 // programs, exports, and texts for people and shells.
 func TestEveryCommandWithFactsHasJSON(t *testing.T) {
 	others := strings.Split("api_server,web,run,create,completion,help,sessions export,deploy cloud_run,deploy gke,deploy docker,deploy agentcore,deploy foundry", ",")
-	s, office := newService(t, hooking), newService(t, asking(t))
+	s, office, clerk := newService(t, hooking), newService(t, asking(t)), newService(t, equipped(t, &atomic.Int64{}))
 	entry := office.ask(t)
 	first := s.say(t, "one", "Hello")
 	if _, err := first.Wait(t.Context()); err != nil {
@@ -97,6 +98,8 @@ func TestEveryCommandWithFactsHasJSON(t *testing.T) {
 		{"schedules delete", "hourly"},
 		{"inbox list", ""},
 		{"inbox answer", entry + " --response Tuesday"},
+		{"tools list", ""},
+		{"tools call", `write_down --yes --args {"name":"x"}`},
 		{"triggers create", "hook --check secret"},
 		{"triggers list", ""},
 		{"triggers show", "hook"},
@@ -124,6 +127,9 @@ func TestEveryCommandWithFactsHasJSON(t *testing.T) {
 		}
 		if strings.HasPrefix(c.name, "inbox") {
 			args = append(args, "--server", office.url)
+		}
+		if strings.HasPrefix(c.name, "tools") {
+			args = append(args, "--server", clerk.url)
 		}
 		code, stdout, stderr := s.do(t, nil, args...)
 		if code != ExitOK || stderr != "" || stdout == "" {
