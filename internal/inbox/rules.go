@@ -221,12 +221,16 @@ func (r *Rules) MayAnswer(ctx context.Context, key session.Key, tool string) err
 	return err
 }
 
-// allows reports whether a caller may answer in a session of a user.
+// allows reports whether a caller may answer in a session of a user. Callers who may only
+// look may not.
 func (r *Rule) allows(c *access.Caller, user string) bool {
+	if !c.May(access.Inbox) {
+		return false
+	}
 	if role, ok := strings.CutPrefix(r.Answer, RolePrefix); ok {
 		return c.Has(role)
 	}
-	return c.Is(user) || r.Answer == Anyone && c.May(access.Inbox)
+	return c.Is(user) || r.Answer == Anyone
 }
 
 func (r *Rule) who() string {
