@@ -17,7 +17,7 @@ type result struct {
 	// Parley is what was measured, and Baseline what it is compared with: the
 	// bare server, for databases the same statements without Parley or the same
 	// load in memory, and for long_session early turns. Both are medians of the
-	// rounds. Baseline is 0 when there is nothing to compare with.
+	// rounds, or percentiles of all. Baseline is 0 when there is nothing to compare with.
 	Parley   float64 `json:"parley"`
 	Baseline float64 `json:"baseline,omitzero"`
 

@@ -104,14 +104,14 @@ var (
 		grown: 5000, parallel: 4, window: 400, read: 500,
 		idle: 100_000, rest: time.Minute, streams: 5000, over: 2 * time.Second, waiting: 1000,
 		lease: 2 * time.Second,
-		due:   10_000, asked: 500, asking: 5 * time.Second,
+		due:   10_000, asked: 200, asking: 2 * time.Second,
 	}
 	short = sizes{
 		conns: 16, clients: 64, rounds: 3, slices: 2,
 		grown: 1000, parallel: 4, window: 400, read: 500,
 		idle: 10_000, rest: 40 * time.Second, streams: 500, over: 200 * time.Millisecond, waiting: 1000,
 		lease: time.Second,
-		due:   10_000, asked: 200, asking: 2 * time.Second,
+		due:   10_000, asked: 50, asking: 500 * time.Millisecond,
 	}
 )
 
