@@ -21,7 +21,7 @@ test.each([
   await dialog.getByLabel('Name').fill('morning');
   await dialog.getByRole('textbox', { name: 'Cron expression' }).fill('0 25 * * *');
   await create.click();
-  await page.getByText(/Invalid request: cron/).waitFor(); // the dialog stays, with what was typed
+  await dialog.getByText(/Invalid request: cron/).waitFor(); // the dialog stays, with what was typed
   await dialog.getByRole('textbox', { name: 'Cron expression' }).fill('0 9 * * MON-FRI');
   await dialog.getByLabel('Time zone').fill('Europe/Berlin');
   if (size === 'desktop') await picture(page, 'schedule-new-light');
@@ -31,6 +31,20 @@ test.each([
   await row.getByText('0 9 * * MON-FRI Europe/Berlin').waitFor();
   await row.getByText(/next/).waitFor();
   expect(await call<{ cron: string }[]>('GET', `/apps/city/users/${user}/schedules`)).toMatchObject([{ id: 'morning', cron: '0 9 * * MON-FRI', missed: 'skip' }]);
+
+  // It is changed: the other members stay.
+  await row.getByRole('button', { name: 'Edit' }).click();
+  await dialog.getByRole('textbox', { name: 'Cron expression' }).fill('30 8 * * MON-FRI');
+  await dialog.getByLabel('Session').fill('mornings');
+  await dialog.getByLabel('If the session is busy').selectOption('reject');
+  if (size === 'phone') await picture(page, 'schedule-edit-phone');
+  await accessible(page, all);
+  await dialog.getByRole('button', { name: 'Save' }).click();
+  await row.getByText('30 8 * * MON-FRI Europe/Berlin').waitFor();
+  expect(await row.locator('time').count()).toBe(5);
+  expect(await call<{ cron: string }[]>('GET', `/apps/city/users/${user}/schedules`)).toMatchObject([
+    { id: 'morning', cron: '30 8 * * MON-FRI', timeZone: 'Europe/Berlin', sessionId: 'mornings', concurrency: 'reject', newMessage: { parts: [{ text: 'What is the weather in New York?' }] } },
+  ]);
 
   // It is started by hand, and the history leads to the run.
   await row.getByRole('button', { name: 'Run now' }).click();
@@ -43,7 +57,7 @@ test.each([
   }
   expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width);
   const session = await row.getByRole('link', { name: 'session', exact: true }).getAttribute('href');
-  expect(session).toContain('morning-');
+  expect(session).toContain('/mornings');
 
   await row.getByRole('button', { name: 'Pause' }).click();
   await row.getByText('paused').waitFor();

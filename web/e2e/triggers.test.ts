@@ -23,7 +23,7 @@ test.each([
   await dialog.getByLabel('Name').fill(name);
   await dialog.getByLabel('Session').fill('in-{{ body.city }}');
   await create.click();
-  await page.getByText(/Invalid request: message/).waitFor(); // the dialog stays, with what was typed
+  await dialog.getByText(/Invalid request: message/).waitFor(); // the dialog stays, with what was typed
   await dialog.getByLabel('Message').fill('What is the weather in {{ body.city }}?');
   if (size === 'desktop') await picture(page, 'trigger-new-light');
   await accessible(page, all);

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 
-import { complete, duration, requestOf, times, type Draft } from './schedules';
+import { complete, draftOf, duration, patchOf, requestOf, times, type Draft, type Schedule } from './schedules';
 
-const draft: Draft = { id: ' daily ', kind: 'cron', cron: ' 0 9 * * * ', timeZone: 'Europe/Berlin', minutes: '90', at: '2030-12-01T09:00', message: 'Hello', session: '', missed: 'once' };
+const draft: Draft = { id: ' daily ', kind: 'cron', cron: ' 0 9 * * * ', timeZone: 'Europe/Berlin', minutes: '90', at: '2030-12-01T09:00', endAt: '', message: 'Hello', session: '', concurrency: '', missed: 'once' };
 
 test('when schedules are due', () => {
   expect(times({ cron: '@daily' })).toBe('@daily UTC');
@@ -15,6 +15,19 @@ test('requests', () => {
   expect(requestOf(draft)).toEqual({ id: 'daily', cron: '0 9 * * *', timeZone: 'Europe/Berlin', missed: 'once', newMessage: { role: 'user', parts: [{ text: 'Hello' }] } });
   expect(requestOf({ ...draft, kind: 'interval', id: '', session: 's1' })).toEqual({ intervalSeconds: 5400, sessionId: 's1', missed: 'once', newMessage: { role: 'user', parts: [{ text: 'Hello' }] } });
   expect(requestOf({ ...draft, kind: 'at' })['at']).toMatch(/^2030-1[12]-\d\dT\d\d:\d\d:00Z$/);
+});
+
+test('changes', () => {
+  const stored = { id: 'daily', intervalSeconds: 5400, endAt: '2031-01-01T00:00:30Z', sessionId: 's1', concurrency: 'reject', missed: 'once', newMessage: { role: 'user', parts: [{ text: 'Hello' }, { inlineData: { mimeType: 'image/png', data: '' } }] } } as unknown as Schedule;
+  const shown = draftOf(stored, draft);
+  expect(shown).toMatchObject({ id: 'daily', kind: 'interval', minutes: '90', session: 's1', concurrency: 'reject', message: 'Hello' });
+  // What was not changed stays as it is.
+  const { sessionId, intervalSeconds, endAt, concurrency, missed } = stored;
+  const rest = { cron: null, timeZone: null, at: null };
+  expect(patchOf(shown, stored)).toEqual({ ...rest, sessionId, intervalSeconds, endAt, concurrency, missed });
+  expect(patchOf({ ...shown, kind: 'cron', cron: '@daily', timeZone: '', session: '', endAt: '', message: 'Bye' }, stored)).toEqual({
+    ...rest, cron: '@daily', intervalSeconds: null, endAt: null, sessionId: null, concurrency: null, missed, newMessage: { role: 'user', parts: [{ text: 'Bye' }] },
+  });
 });
 
 test('what is missing', () => {

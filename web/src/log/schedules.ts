@@ -31,9 +31,11 @@ export interface Draft {
   cron: string;
   timeZone: string;
   minutes: string;
-  at: string; // of an input for local times
+  at: string; // of an input for local times, as are the others
+  endAt: string;
   message: string;
   session: string;
+  concurrency: '' | 'enqueue' | 'reject' | 'interrupt' | 'rollback';
   missed: 'skip' | 'once' | 'all';
 }
 
@@ -42,14 +44,47 @@ export function requestOf(d: Draft): Record<string, unknown> {
   const body: Record<string, unknown> = { newMessage: { role: 'user', parts: [{ text: d.message }] }, missed: d.missed };
   if (d.id.trim()) body['id'] = d.id.trim();
   if (d.session.trim()) body['sessionId'] = d.session.trim();
+  if (d.session.trim() && d.concurrency) body['concurrency'] = d.concurrency;
   if (d.kind === 'cron') Object.assign(body, { cron: d.cron.trim(), ...(d.timeZone.trim() && { timeZone: d.timeZone.trim() }) });
   if (d.kind === 'interval') body['intervalSeconds'] = Math.round(Number(d.minutes) * 60);
-  if (d.kind === 'at' && d.at) body['at'] = new Date(d.at).toISOString().replace(/\.\d+Z$/, 'Z');
+  if (d.kind === 'at' && d.at) body['at'] = instant(d.at);
+  if (d.kind !== 'at' && d.endAt) body['endAt'] = instant(d.endAt);
   return body;
 }
 
+const instant = (local: string) => new Date(local).toISOString().replace(/\.\d+Z$/, 'Z');
+
+/** The body of the request that changes a schedule to a draft. What the draft does not have is reset. */
+export function patchOf(d: Draft, of: Schedule): Record<string, unknown> {
+  const { id: _, ...body } = requestOf(d);
+  if (d.message === textOf(of)) delete body['newMessage']; // it may have parts that a form does not show
+  for (const name of ['at', 'endAt'] as const) {
+    if (body[name] && of[name] && d[name] === local(of[name])) body[name] = of[name]; // inputs have no seconds
+  }
+  return { cron: null, timeZone: null, intervalSeconds: null, at: null, endAt: null, sessionId: null, concurrency: null, ...body };
+}
+
+/** What a form shows of a schedule. */
+export function draftOf(s: Schedule, empty: Draft): Draft {
+  return {
+    ...empty,
+    id: s.id, message: textOf(s), session: s.sessionId ?? '', missed: s.missed, concurrency: s.concurrency ?? '',
+    kind: s.cron ? 'cron' : s.intervalSeconds ? 'interval' : 'at',
+    cron: s.cron ?? empty.cron, timeZone: s.cron ? (s.timeZone ?? '') : empty.timeZone,
+    minutes: s.intervalSeconds ? String(s.intervalSeconds / 60) : empty.minutes,
+    at: local(s.at), endAt: local(s.endAt),
+  };
+}
+
+/** A time as an input for local times has it. */
+function local(time: string | undefined): string {
+  if (!time) return '';
+  const at = new Date(time);
+  return new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
+}
+
 /** Whether a draft says when and what. The server checks the rest. */
-export function complete(d: Draft): boolean {
+export function complete(d: Draft, of?: Schedule): boolean {
   const when = { cron: d.cron.trim() !== '', interval: Number(d.minutes) > 0, at: !Number.isNaN(Date.parse(d.at)) };
-  return d.message.trim() !== '' && when[d.kind];
+  return (d.message.trim() !== '' || (of !== undefined && textOf(of) === '')) && when[d.kind];
 }

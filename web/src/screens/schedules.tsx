@@ -1,9 +1,9 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
-import { useState } from 'react';
+import { Fragment, useState } from 'react';
 
 import { calls, type Call } from '../api/calls';
 import { ask } from '../api/client';
-import { clock, complete, requestOf, textOf, times, type Draft, type Firing, type Schedule } from '../log/schedules';
+import { clock, complete, draftOf, patchOf, requestOf, textOf, times, type Draft, type Firing, type Schedule } from '../log/schedules';
 import { Link, to } from '../router';
 import { ScopePicker } from '../scopepicker';
 import { Dialog } from '../ui/dialog';
@@ -11,13 +11,16 @@ import { Action, Button, Empty, Field, Loading, Problem, Refusable, When } from 
 import { Screen } from '../ui/screen';
 import { say } from '../ui/toast';
 
-const empty = (): Draft => ({ id: '', kind: 'cron', cron: '0 9 * * MON-FRI', timeZone: Intl.DateTimeFormat().resolvedOptions().timeZone, minutes: '60', at: '', message: '', session: '', missed: 'skip' });
+const empty = (): Draft => ({ id: '', kind: 'cron', cron: '0 9 * * MON-FRI', timeZone: Intl.DateTimeFormat().resolvedOptions().timeZone, minutes: '60', at: '', endAt: '', message: '', session: '', concurrency: '', missed: 'skip' });
 const input = 'h-8 w-full rounded-md border border-rule bg-sheet px-2 max-md:h-9';
 
 export default function SchedulesScreen({ app, user }: { app: string; user: string }) {
   const client = useQueryClient();
   const key = ['schedules', app, user];
   const [draft, setDraft] = useState<Draft>();
+  const [edited, setEdited] = useState<Schedule>(); // undefined for a new one
+  const [problem, setProblem] = useState('');
+  const edit = (one?: Schedule) => (setProblem(''), setEdited(one), setDraft(one ? draftOf(one, empty()) : empty()));
   const [asked, setAsked] = useState<Schedule>();
   const list = useQuery({ queryKey: key, queryFn: ({ signal }) => ask<Schedule[]>(calls.schedules(app, user), signal), refetchInterval: 10_000 });
   // A deleted one has no history to read again.
@@ -25,14 +28,15 @@ export default function SchedulesScreen({ app, user }: { app: string; user: stri
     ask(call)
       .then(() => (say(done), client.invalidateQueries({ queryKey: key, exact: call.method === 'DELETE' })))
       .catch((error: Error) => say(error.message, 'bad'));
-  const create = async (made: Draft) => {
+  const saving = (of: Draft) => (edited ? calls.patchSchedule(app, user, edited.id, patchOf(of, edited)) : calls.createSchedule(app, user, requestOf(of)));
+  const save = async (of: Draft) => {
     try {
-      await ask(calls.createSchedule(app, user, requestOf(made)));
+      await ask(saving(of));
       setDraft(undefined);
-      say('The schedule is created.');
+      say(edited ? 'The schedule is changed.' : 'The schedule is created.');
       await client.invalidateQueries({ queryKey: key });
     } catch (error) {
-      say((error as Error).message, 'bad');
+      setProblem((error as Error).message);
     }
   };
   return (
@@ -42,11 +46,11 @@ export default function SchedulesScreen({ app, user }: { app: string; user: stri
       title="Schedules"
       note={<>Messages that are sent to <b className="font-semibold text-ink">{app}</b> as <b className="font-semibold text-ink">{user}</b>, at certain times.</>}
       call={calls.schedules(app, user)}
-      actions={<Refusable asks="schedules" tone="primary" icon="plus" onClick={() => setDraft(empty())}>New schedule</Refusable>}
+      actions={<Refusable asks="schedules" tone="primary" icon="plus" onClick={() => edit()}>New schedule</Refusable>}
     >
       {list.isPending && <Loading what="the schedules" />}
       {list.error && <Problem error={list.error} what="The schedules could not be listed" retry={() => void list.refetch()} />}
-      {list.data?.length === 0 && <Empty title="There are no schedules" action={<Refusable asks="schedules" tone="primary" onClick={() => setDraft(empty())}>New schedule</Refusable>}>A schedule starts a run every morning, every hour, or once.</Empty>}
+      {list.data?.length === 0 && <Empty title="There are no schedules" action={<Refusable asks="schedules" tone="primary" onClick={() => edit()}>New schedule</Refusable>}>A schedule starts a run every morning, every hour, or once.</Empty>}
       <ul className="space-y-2">
         {list.data?.map((one) => (
           <li key={one.id} data-schedule={one.id} className="rounded-lg border border-line bg-sheet px-4 py-2.5">
@@ -56,7 +60,8 @@ export default function SchedulesScreen({ app, user }: { app: string; user: stri
                 {one.description && <p className="text-soft">{one.description}</p>}
                 <p className="line-clamp-2 text-soft [overflow-wrap:anywhere]">{textOf(one) || 'changes the state'}</p>
                 <p className="text-xs text-faint">
-                  {one.paused ? 'paused' : one.nextAt ? <>next <time dateTime={one.nextAt} title={one.upcoming.map(clock).join('\n')}>{clock(one.nextAt)}</time></> : 'not due any more'}
+                  {one.paused ? 'paused' : one.nextAt ? <>next {one.upcoming.map((time, i) => <Fragment key={time}>{i > 0 && ', then '}<time dateTime={time}>{clock(time)}</time></Fragment>)}</> : 'not due any more'}
+                  {one.endAt && <> · until <time dateTime={one.endAt}>{clock(one.endAt)}</time></>}
                   {one.sessionId ? <> · in <Link className="underline" href={to.session({ app, user, session: one.sessionId })}>one session</Link></> : ' · a new session for each run'}
                 </p>
               </div>
@@ -65,6 +70,7 @@ export default function SchedulesScreen({ app, user }: { app: string; user: stri
                 <Action call={calls.patchSchedule(app, user, one.id, { paused: !one.paused })} onClick={() => void send(calls.patchSchedule(app, user, one.id, { paused: !one.paused }), one.paused ? 'The schedule is resumed.' : 'The schedule is paused.')}>
                   {one.paused ? 'Resume' : 'Pause'}
                 </Action>
+                <Refusable asks="schedules" onClick={() => edit(one)}>Edit</Refusable>
                 <Action tone="danger" call={calls.deleteSchedule(app, user, one.id)} onClick={() => setAsked(one)}>Delete</Action>
               </div>
             </div>
@@ -72,11 +78,12 @@ export default function SchedulesScreen({ app, user }: { app: string; user: stri
           </li>
         ))}
       </ul>
-      <Dialog open={draft !== undefined} onClose={() => setDraft(undefined)} title="New schedule" note="What is sent, and when." width="max-w-[560px]">
-        {draft && <Form draft={draft} change={setDraft} />}
+      <Dialog open={draft !== undefined} onClose={() => setDraft(undefined)} title={edited ? `Edit ${edited.id}` : 'New schedule'} note="What is sent, and when." width="max-w-[560px]">
+        {draft && <Form draft={draft} named={edited !== undefined} change={(now) => (setProblem(''), setDraft(now))} />}
+        {problem && <p role="alert" className="mt-3 text-bad [overflow-wrap:anywhere]">{problem}</p>}
         <div className="mt-4 flex justify-end gap-2">
           <Button onClick={() => setDraft(undefined)}>Cancel</Button>
-          {draft && <Action tone="primary" disabled={!complete(draft)} call={calls.createSchedule(app, user, requestOf(draft))} onClick={() => void create(draft)}>Create</Action>}
+          {draft && <Action tone="primary" disabled={!complete(draft, edited)} call={saving(draft)} onClick={() => void save(draft)}>{edited ? 'Save' : 'Create'}</Action>}
         </div>
       </Dialog>
       <Dialog open={asked !== undefined} onClose={() => setAsked(undefined)} title="Delete the schedule?" note={asked && <>{asked.id} starts no more runs. Its sessions stay.</>}>
@@ -114,8 +121,8 @@ function History({ app, user, id }: { app: string; user: string; id: string }) {
   );
 }
 
-function Form({ draft, change }: { draft: Draft; change: (draft: Draft) => void }) {
-  const text = (name: 'id' | 'cron' | 'timeZone' | 'minutes' | 'at' | 'session') => ({
+function Form({ draft, named, change }: { draft: Draft; named: boolean; change: (draft: Draft) => void }) {
+  const text = (name: 'id' | 'cron' | 'timeZone' | 'minutes' | 'at' | 'endAt' | 'session') => ({
     value: draft[name], className: input, spellCheck: false,
     onChange: (e: { target: { value: string } }) => change({ ...draft, [name]: e.target.value }),
   });
@@ -135,6 +142,7 @@ function Form({ draft, change }: { draft: Draft; change: (draft: Draft) => void 
       {draft.kind === 'cron' && <Field label="Time zone"><input {...text('timeZone')} placeholder="UTC" /></Field>}
       {draft.kind === 'interval' && <Field label="Minutes"><input type="number" min="0.1" step="any" {...text('minutes')} /></Field>}
       {draft.kind === 'at' && <Field label="Time"><input type="datetime-local" {...text('at')} /></Field>}
+      {draft.kind !== 'at' && <Field label="Until"><input type="datetime-local" {...text('endAt')} /></Field>}
       <Field label="Missed times">
         <select value={draft.missed} onChange={(e) => change({ ...draft, missed: e.target.value as Draft['missed'] })} className={input}>
           <option value="skip">are skipped</option>
@@ -143,7 +151,18 @@ function Form({ draft, change }: { draft: Draft; change: (draft: Draft) => void 
         </select>
       </Field>
       <Field label="Session"><input {...text('session')} placeholder="a new one for each run" /></Field>
-      <Field label="Name"><input {...text('id')} placeholder="made up" /></Field>
+      {draft.session.trim() !== '' && (
+        <Field label="If the session is busy">
+          <select value={draft.concurrency} onChange={(e) => change({ ...draft, concurrency: e.target.value as Draft['concurrency'] })} className={input}>
+            <option value="">as the server does by default</option>
+            <option value="enqueue">the message is queued</option>
+            <option value="reject">it is not sent</option>
+            <option value="interrupt">the other run is stopped</option>
+            <option value="rollback">the other run is undone</option>
+          </select>
+        </Field>
+      )}
+      {!named && <Field label="Name"><input {...text('id')} placeholder="made up" /></Field>}
     </div>
   );
 }

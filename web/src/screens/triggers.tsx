@@ -19,6 +19,8 @@ export default function TriggersScreen({ app, user }: { app: string; user: strin
   const client = useQueryClient();
   const key = ['triggers', app];
   const [draft, setDraft] = useState<Draft>();
+  const [problem, setProblem] = useState(''); // of the draft
+  const edit = (now?: Draft) => (setProblem(''), setDraft(now));
   const [asked, setAsked] = useState<Trigger>();
   const [shown, setShown] = useState<Trigger>();
   const list = useQuery({ queryKey: key, queryFn: ({ signal }) => ask<Trigger[]>(calls.triggers(app), signal), refetchInterval: 10_000 });
@@ -28,10 +30,11 @@ export default function TriggersScreen({ app, user }: { app: string; user: strin
       const made = await ask<Trigger | null>(call);
       if (done) say(done);
       if (made?.secret) setShown(made);
-      setDraft(undefined);
+      edit();
       await client.invalidateQueries({ queryKey: key, exact: call.method === 'DELETE' });
     } catch (error) {
-      say((error as Error).message, 'bad');
+      if (draft) setProblem((error as Error).message);
+      else say((error as Error).message, 'bad');
     }
   };
   return (
@@ -41,11 +44,11 @@ export default function TriggersScreen({ app, user }: { app: string; user: strin
       title="Triggers"
       note={<>Other services start runs of <b className="font-semibold text-ink">{app}</b> with requests to these addresses.</>}
       call={calls.triggers(app)}
-      actions={<Refusable asks="triggers" tone="primary" icon="plus" onClick={() => setDraft(empty())}>New trigger</Refusable>}
+      actions={<Refusable asks="triggers" tone="primary" icon="plus" onClick={() => edit(empty())}>New trigger</Refusable>}
     >
       {list.isPending && <Loading what="the triggers" />}
       {list.error && <Problem error={list.error} what="The triggers could not be listed" retry={() => void list.refetch()} />}
-      {list.data?.length === 0 && <Empty title="There are no triggers" action={<Refusable asks="triggers" tone="primary" onClick={() => setDraft(empty())}>New trigger</Refusable>}>A trigger starts a run when another service, such as GitHub or Slack, sends something.</Empty>}
+      {list.data?.length === 0 && <Empty title="There are no triggers" action={<Refusable asks="triggers" tone="primary" onClick={() => edit(empty())}>New trigger</Refusable>}>A trigger starts a run when another service, such as GitHub or Slack, sends something.</Empty>}
       <ul className="space-y-2">
         {list.data?.map((one) => {
           const pause = calls.patchTrigger(app, one.name, { paused: !one.paused });
@@ -79,10 +82,11 @@ export default function TriggersScreen({ app, user }: { app: string; user: strin
           );
         })}
       </ul>
-      <Dialog open={draft !== undefined} onClose={() => setDraft(undefined)} title="New trigger" note={<>Texts may have placeholders such as <code className="font-mono text-xs">{'{{ body.issue.title }}'}</code>. Runs are those of {user}.</>} width="max-w-[560px]">
-        {draft && <Form draft={draft} change={setDraft} />}
+      <Dialog open={draft !== undefined} onClose={() => edit()} title="New trigger" note={<>Texts may have placeholders such as <code className="font-mono text-xs">{'{{ body.issue.title }}'}</code>. Runs are those of {user}.</>} width="max-w-[560px]">
+        {draft && <Form draft={draft} change={edit} />}
+        {problem && <p role="alert" className="mt-3 text-bad [overflow-wrap:anywhere]">{problem}</p>}
         <div className="mt-4 flex justify-end gap-2">
-          <Button onClick={() => setDraft(undefined)}>Cancel</Button>
+          <Button onClick={() => edit()}>Cancel</Button>
           {draft && <Action tone="primary" disabled={!complete(draft)} call={calls.createTrigger(app, requestOf(draft, user))} onClick={() => void send(calls.createTrigger(app, requestOf(draft, user)), 'The trigger is created.')}>Create</Action>}
         </div>
       </Dialog>

@@ -20,6 +20,8 @@ export default function WebhooksScreen({ app }: { app: string; user: string }) {
   const client = useQueryClient();
   const key = ['webhooks', app];
   const [draft, setDraft] = useState<Draft>();
+  const [problem, setProblem] = useState(''); // of the draft
+  const edit = (now?: Draft) => (setProblem(''), setDraft(now));
   const [asked, setAsked] = useState<Webhook>();
   const [shown, setShown] = useState<Webhook>();
   const list = useQuery({ queryKey: key, queryFn: ({ signal }) => ask<Webhook[]>(calls.webhooks(app), signal), refetchInterval: 10_000 });
@@ -28,13 +30,14 @@ export default function WebhooksScreen({ app }: { app: string; user: string }) {
       const made = await ask<Webhook | null>(call);
       if (done) say(done);
       if (made?.secret) setShown(made);
-      setDraft(undefined);
+      edit();
       await client.invalidateQueries({ queryKey: key, exact: call.method === 'DELETE' });
     } catch (error) {
-      say((error as Error).message, 'bad');
+      if (draft) setProblem((error as Error).message);
+      else say((error as Error).message, 'bad');
     }
   };
-  const add = <Refusable asks="run" tone="primary" icon="plus" onClick={() => setDraft(empty())}>New webhook</Refusable>;
+  const add = <Refusable asks="run" tone="primary" icon="plus" onClick={() => edit(empty())}>New webhook</Refusable>;
   return (
     <Screen
       wide
@@ -70,10 +73,11 @@ export default function WebhooksScreen({ app }: { app: string; user: string }) {
           </li>
         ))}
       </ul>
-      <Dialog open={draft !== undefined} onClose={() => setDraft(undefined)} title="New webhook" note="Where requests are sent, and for what." width="max-w-[560px]">
-        {draft && <Form draft={draft} change={setDraft} />}
+      <Dialog open={draft !== undefined} onClose={() => edit()} title="New webhook" note="Where requests are sent, and for what." width="max-w-[560px]">
+        {draft && <Form draft={draft} change={edit} />}
+        {problem && <p role="alert" className="mt-3 text-bad [overflow-wrap:anywhere]">{problem}</p>}
         <div className="mt-4 flex justify-end gap-2">
-          <Button onClick={() => setDraft(undefined)}>Cancel</Button>
+          <Button onClick={() => edit()}>Cancel</Button>
           {draft && <Action tone="primary" disabled={!complete(draft)} call={calls.createWebhook(app, requestOf(draft))} onClick={() => void send(calls.createWebhook(app, requestOf(draft)), 'The webhook is created.')}>Create</Action>}
         </div>
       </Dialog>
