@@ -30,8 +30,12 @@ type Evaluation struct {
 	Config string
 	// Recorded answers the calls of tools with the results in the cases, and makes none.
 	Recorded bool
+	// Variants are what the sets are run with, for example other models: each gives a result
+	// of its own for each set. None means the agents as they are.
+	Variants []EvaluationVariant
 	// Progress is called after every case with the number of cases that are done,
-	// the number of all, and the result of this one. It may be nil.
+	// the number of all, and the result of this one. With several variants, set also
+	// names the variant. It may be nil.
 	Progress func(done, total int, set, id string, passed bool)
 }
 
@@ -42,10 +46,28 @@ type EvaluationResult struct {
 	results []*eval.SetResult
 }
 
+// EvaluationVariant is what is different for models in an evaluation. The zero value is
+// the agents as they are.
+type EvaluationVariant struct {
+	// Model is asked in place of those of the agents.
+	Model string
+	// Instructions are given to models in place of those of the agents with these names.
+	Instructions map[string]string
+	// Temperature is asked of models in place of that of the agents.
+	Temperature *float64
+}
+
+// String returns what is different, in a line.
+func (v EvaluationVariant) String() string {
+	return eval.VariantName(&eval.Variant{Model: v.Model, Instructions: v.Instructions, Temperature: v.Temperature})
+}
+
 // EvaluatedSet is the result of one evaluation set.
 type EvaluatedSet struct {
-	ID    string
-	Cases []EvaluatedCase
+	ID string
+	// Variant is what the set was run with.
+	Variant EvaluationVariant
+	Cases   []EvaluatedCase
 	// Result is the id of the stored result, empty if it could not be stored.
 	Result string
 	// Code identifies the code of the application, empty if it is unknown.
@@ -64,6 +86,12 @@ type EvaluatedCase struct {
 	// Session and User are those of the case's session, which is in the stored result.
 	Session, User string
 	Scores        []EvaluatedScore
+	// Tokens are those that the conversation has used, without those of models that judge.
+	Tokens int64
+	// CostUSD is what they have cost in US dollars, as far as that is known: nil if nothing
+	// is. Unpriced is the number of tokens whose cost is not in it.
+	CostUSD  *float64
+	Unpriced int64
 }
 
 // EvaluatedScore is what one metric measured of a case.
@@ -144,24 +172,34 @@ func (s *Server) evaluate(ctx context.Context, e Evaluation) (*EvaluationResult,
 	}
 	total, done := 0, 0
 	for i := range plans {
-		total += cmp.Or(len(plans[i].Cases), len(plans[i].Set.Cases))
+		total += cmp.Or(len(plans[i].Cases), len(plans[i].Set.Cases)) * max(1, len(e.Variants))
 	}
 	all := &EvaluationResult{}
 	for _, plan := range plans {
 		plan.Metrics, plan.Recorded = metrics, e.Recorded
-		plan.Done = func(c *eval.CaseResult) {
-			if done++; e.Progress != nil {
-				e.Progress(done, total, c.Set, c.ID, c.Status == eval.Passed)
-			}
+		for _, v := range e.Variants {
+			plan.Variants = append(plan.Variants, eval.Variant{Model: v.Model, Instructions: v.Instructions, Temperature: v.Temperature})
 		}
-		result, err := s.evals.Run(ctx, plan)
-		if result == nil {
+		plan.Done = func(v *eval.Variant, c *eval.CaseResult) {
+			if done++; e.Progress == nil {
+				return
+			}
+			set := c.Set
+			if len(e.Variants) > 1 {
+				set += " (" + eval.VariantName(v) + ")"
+			}
+			e.Progress(done, total, set, c.ID, c.Status == eval.Passed)
+		}
+		results, err := s.evals.RunVariants(ctx, plan)
+		if results == nil {
 			return nil, evalError(err)
 		}
 		if err != nil { // the result is known, and only could not be stored
 			s.cfg.Log.Warn("failed to store evaluation results", "err", err)
 		}
-		all.add(result)
+		for _, result := range results {
+			all.add(result)
+		}
 	}
 	if cases, _ := all.Count(); cases == 0 {
 		return nil, errors.New("there is no case to evaluate")
@@ -171,11 +209,15 @@ func (s *Server) evaluate(ctx context.Context, e Evaluation) (*EvaluationResult,
 
 func (r *EvaluationResult) add(result *eval.SetResult) {
 	set := EvaluatedSet{ID: result.Set, Result: result.ID, Code: result.Code}
+	if v := result.Variant; v != nil {
+		set.Variant = EvaluationVariant{v.Model, v.Instructions, v.Temperature}
+	}
 	for _, c := range result.Cases {
 		var details strings.Builder
 		eval.Details(&details, c)
 		one := EvaluatedCase{
 			ID: c.ID, Passed: c.Status == eval.Passed, Reason: c.Why(), Details: details.String(), Duration: c.Took, Session: c.Session, User: c.User,
+			Tokens: c.Usage.Tokens, CostUSD: c.Usage.CostUSD, Unpriced: c.Usage.Unpriced,
 		}
 		for _, score := range c.Scores {
 			s := EvaluatedScore{Metric: score.Name, Threshold: score.Threshold, Passed: score.Status == eval.Passed, Explanation: score.Why()}

@@ -65,3 +65,67 @@ func TestEvalInBackground(t *testing.T) {
 	}
 	b.want(200, "DELETE", app+"/evaluation", "") // it is over
 }
+
+// Variants of a set are run together over HTTP, and can be looked at later.
+func TestEvalVariants(t *testing.T) {
+	b := newBench(t)
+	b.talk("s1", `{}`, "What is the weather in Paris?")
+	const app = "/dev/apps/weather"
+	const set = app + "/eval_sets/smoke"
+	b.want(200, "POST", set, "")
+	b.want(200, "POST", set+"/add_session", `{"evalId":"one","sessionId":"s1","userId":"ann"}`)
+	const variants = `"variants":[{},{"model":"gemini-2.5-pro","temperature":0.5,"instructions":{"weather_agent":"Be brief."}}]`
+	if got := b.want(400, "POST", set+"/run_eval", `{`+variants+`,`+criteria+`}`); !strings.Contains(got, "background") {
+		t.Error(got)
+	}
+	b.want(400, "POST", set+"/run_eval", `{"background":true,"variants":[{"temperature":-1}],`+criteria+`}`)
+	b.want(422, "POST", set+"/run_eval", `{"background":true,"variants":[{"temperature":"hot"}],`+criteria+`}`)
+	type outcome struct {
+		EvalSetResultID, Status, VariantsID string
+		Passed                              int
+		Usage                               struct {
+			TotalTokens int64
+			CostUSD     *float64
+			Seconds     *float64
+		}
+		Variant struct {
+			Model        string
+			Temperature  *float64
+			Instructions map[string]string
+		}
+		Cases []struct{ EvalID, SessionID, UserID string }
+	}
+	var now struct {
+		Status, VariantsID string
+		Total              int
+		Variants           []outcome
+	}
+	b.want(202, "POST", set+"/run_eval", `{"background":true,`+variants+`,`+criteria+`}`)
+	testkit.Eventually(t, "the evaluation is over", func() bool {
+		if err := json.Unmarshal([]byte(b.want(200, "GET", app+"/evaluation", "")), &now); err != nil {
+			t.Fatal(err)
+		}
+		return now.Status != "running"
+	})
+	if now.Status != "completed" || now.Total != 2 || len(now.Variants) != 2 || now.VariantsID == "" {
+		t.Fatalf("%+v", now)
+	}
+	var history []outcome
+	if err := json.Unmarshal([]byte(b.want(200, "GET", app+"/eval_history?variantsId="+now.VariantsID, "")), &history); err != nil || len(history) != 2 {
+		t.Fatal(history, err)
+	}
+	for i, one := range now.Variants {
+		if one.Status != "completed" || one.Passed != 1 || one.Usage.Seconds == nil || one.Usage.CostUSD != nil || len(one.Cases) != 1 {
+			t.Errorf("variant %d: %+v", i, one)
+		}
+		if got := b.want(200, "GET", app+"/eval_results/"+one.EvalSetResultID, ""); !strings.Contains(got, `"variantsId":"`+now.VariantsID) || !strings.Contains(got, `"usage":{"totalTokens"`) {
+			t.Error(got)
+		}
+		c := one.Cases[0]
+		b.want(200, "GET", "/apps/weather/users/"+c.UserID+"/sessions/"+c.SessionID, "")
+	}
+	if v := now.Variants[1].Variant; v.Model != "gemini-2.5-pro" || *v.Temperature != 0.5 || v.Instructions["weather_agent"] != "Be brief." {
+		t.Errorf("%+v", v)
+	}
+	b.is(`[]`, "GET", app+"/eval_history?variantsId=none", "")
+}

@@ -22,6 +22,7 @@ func newEval(env *Env) *cobra.Command {
 		detailed bool
 		junit    string
 		asJSON   bool
+		vary     varyFlags
 		level    = logLevels("warn")
 	)
 	cmd := &cobra.Command{
@@ -34,9 +35,13 @@ A set is a file, or the id of a set in the agent's directory, where it is
 <id>.evalset.json; :one,two at its end picks cases. Without a set, all of those
 in the directory are used. Every case has a session of its own, in memory.
 
+With several models, temperatures or instructions, the sets are run with each model
+and each instruction at each temperature, three at a time, and a table shows the scores.
+
 The exit code is 1 when a case fails.`,
 		Example: `  parley eval my_agent
   parley eval my_agent smoke:greeting,weather --print_detailed_results
+  parley eval my_agent smoke --model gemini-2.5-pro --model gpt-5 --temperature 0 --json
   parley eval my_agent tests/smoke.evalset.json --config_file_path criteria.json --junit results.xml`,
 		GroupID: groupAgents,
 		Args:    needs("the directory of the agent"),
@@ -50,6 +55,9 @@ The exit code is 1 when a case fails.`,
 			}
 			cfg.Log = env.logger(level.value, "text")
 			e.Sets, e.Dir = args[1:], env.Dir
+			if e.Variants, err = vary.variants(); err != nil {
+				return err
+			}
 			if !asJSON {
 				bar := progress{out: env.Stdout, terminal: env.StdoutTerminal}
 				e.Progress = bar.show
@@ -79,6 +87,7 @@ The exit code is 1 when a case fails.`,
 		flags.StringVar(&e.Config, "config_file_path", "", "`file` with the criteria, such as\n{\"criteria\": {\"response_match_score\": 0.8}}")
 		flags.BoolVar(&detailed, "print_detailed_results", false, "show every turn, expected and actual")
 		flags.BoolVar(&e.Recorded, "recorded_tools", false, "answer the calls of tools with the results in the cases,\nand make none")
+		vary.define(flags)
 		flags.StringVar(&junit, "junit", "", "`file` for the results as JUnit XML")
 		jsonFlag(flags, &asJSON)
 	})
@@ -129,7 +138,9 @@ func report(env *Env, result *parley.EvaluationResult, detailed, asJSON bool, ju
 		if detailed {
 			fmt.Fprint(env.Stdout, clean(result.Details()))
 		}
-		fmt.Fprint(env.Stdout, clean(result.Summary()))
+		if err := summarize(env.Stdout, result); err != nil {
+			return err
+		}
 	}
 	if junit != "" {
 		doc, err := junitDocument(result)

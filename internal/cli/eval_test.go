@@ -229,3 +229,56 @@ func TestDocumentedEvaluation(t *testing.T) {
 		t.Errorf("only %d commands and %d sets were found", ran, sets)
 	}
 }
+
+// Variants of a set are a table, or JSON, with unknown costs as such.
+func TestEvalVariants(t *testing.T) {
+	t.Parallel()
+	dir := weather(t)
+	args := []string{"weather", "smoke:paris", "--offline", "--model", "gemini-2.5-pro", "--model", "gpt-5", "--temperature", "0", "--instruction", "weather_agent=Be brief."}
+	code, stdout, stderr := evaluate(t, dir, false, args...)
+	lines := strings.Split(strings.TrimSpace(stdout), "\n")
+	if code != ExitOK || len(lines) != 4+1+4 { // a line for each case, and the table
+		t.Fatalf("exit code %d, %s%s", code, stdout, stderr)
+	}
+	table := regexp.MustCompile(` {2,}`).ReplaceAllString(strings.Join(lines[4:6], "\n"), "|")
+	if want := regexp.MustCompile(`^SET\|VARIANT\|PASSED\|FAILED\|RESPONSE_MATCH_SCORE\|TOOL_TRAJECTORY_AVG_SCORE\|TOKENS\|COST\|SECONDS\|RESULT
+smoke\|gemini-2.5-pro, temperature 0\|1\|0\|0\.897\|1\|\d+\|unknown\|\d+\.\d\|weather_smoke_\S+$`); !want.MatchString(table) {
+		t.Errorf("%s", table)
+	}
+	if !strings.Contains(stdout, "PASSED smoke (gpt-5, temperature 0, weather_agent: Be brief.):paris\n") {
+		t.Errorf("%s", stdout)
+	}
+
+	code, stdout, stderr = evaluate(t, dir, false, append(args, "--json", "--junit", "results.xml")...)
+	var got struct {
+		Passed int
+		Sets   []struct {
+			ID, Result string
+			Variant    *struct {
+				Model        string
+				Temperature  *float64
+				Instructions map[string]string
+				Scores       map[string]float64
+			}
+			CostUSD *float64
+			Tokens  *int64
+			Seconds *float64
+			Cases   []struct{ Session string }
+		}
+	}
+	if err := json.Unmarshal([]byte(stdout), &got); err != nil || code != ExitOK || got.Passed != 4 || len(got.Sets) != 4 {
+		t.Fatalf("exit code %d, %v, %s%s", code, err, stdout, stderr)
+	}
+	last := got.Sets[3]
+	if v := last.Variant; v == nil || v.Model != "gpt-5" || *v.Temperature != 0 || v.Instructions["weather_agent"] != "Be brief." || v.Scores["tool_trajectory_avg_score"] != 1 ||
+		last.CostUSD != nil || last.Tokens == nil || last.Seconds == nil || last.Result == "" || last.Cases[0].Session == "" {
+		t.Errorf("%+v", last)
+	}
+	doc, err := os.ReadFile(filepath.Join(dir, "results.xml"))
+	if err != nil || !strings.Contains(string(doc), `<testsuite name="smoke (gemini-2.5-pro, temperature 0)"`) {
+		t.Errorf("%s, %v", doc, err)
+	}
+	if code, _, stderr = evaluate(t, dir, false, "weather", "--offline", "--instruction", "brief"); code != ExitUsage || !strings.Contains(stderr, `"brief" is not like agent=text`) {
+		t.Errorf("exit code %d, %s", code, stderr)
+	}
+}

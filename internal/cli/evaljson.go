@@ -10,17 +10,36 @@ type evalJSON struct {
 }
 
 type evalSetJSON struct {
-	ID     string         `json:"id"`
-	Result string         `json:"result,omitempty"`
-	Code   string         `json:"code,omitempty"`
-	Cases  []evalCaseJSON `json:"cases"`
+	ID      string           `json:"id"`
+	Variant *evalVariantJSON `json:"variant,omitempty"`
+	Result  string           `json:"result,omitempty"`
+	Code    string           `json:"code,omitempty"`
+	evalUsageJSON
+	Cases []evalCaseJSON `json:"cases"`
+}
+
+type evalVariantJSON struct {
+	Model        string            `json:"model,omitempty"`
+	Temperature  *float64          `json:"temperature,omitempty"`
+	Instructions map[string]string `json:"instructions,omitempty"`
+	Passed       int               `json:"passed"`
+	Failed       int               `json:"failed"`
+	// Scores are the averages of the cases, by metric.
+	Scores map[string]float64 `json:"scores"`
+}
+
+type evalUsageJSON struct {
+	Tokens   int64    `json:"tokens"`
+	CostUSD  *float64 `json:"costUsd"` // null if it is unknown
+	Unpriced int64    `json:"unpricedTokens,omitempty"`
+	Seconds  float64  `json:"seconds"`
 }
 
 type evalCaseJSON struct {
-	ID      string          `json:"id"`
-	Passed  bool            `json:"passed"`
-	Reason  string          `json:"reason,omitempty"`
-	Seconds float64         `json:"seconds"`
+	ID     string `json:"id"`
+	Passed bool   `json:"passed"`
+	Reason string `json:"reason,omitempty"`
+	evalUsageJSON
 	Session string          `json:"session"`
 	User    string          `json:"user"`
 	Scores  []evalScoreJSON `json:"scores"`
@@ -38,9 +57,14 @@ func newEvalJSON(result *parley.EvaluationResult) evalJSON {
 	cases, failed := result.Count()
 	out := evalJSON{Passed: cases - failed, Failed: failed, Sets: []evalSetJSON{}}
 	for _, set := range result.Sets {
-		s := evalSetJSON{ID: set.ID, Result: set.Result, Code: set.Code, Cases: []evalCaseJSON{}}
+		sum := sumOf(&set)
+		s := evalSetJSON{ID: set.ID, Result: set.Result, Code: set.Code, evalUsageJSON: sum.evalUsageJSON, Cases: []evalCaseJSON{}}
+		if varied(result) {
+			v := &set.Variant
+			s.Variant = &evalVariantJSON{v.Model, v.Temperature, v.Instructions, sum.passed, len(set.Cases) - sum.passed, sum.scores}
+		}
 		for _, c := range set.Cases {
-			one := evalCaseJSON{c.ID, c.Passed, c.Reason, c.Duration.Seconds(), c.Session, c.User, []evalScoreJSON{}}
+			one := evalCaseJSON{c.ID, c.Passed, c.Reason, evalUsageJSON{c.Tokens, c.CostUSD, c.Unpriced, c.Duration.Seconds()}, c.Session, c.User, []evalScoreJSON{}}
 			for _, score := range c.Scores {
 				of := evalScoreJSON{Metric: score.Metric, Threshold: score.Threshold, Passed: score.Passed, Explanation: score.Explanation}
 				if score.Measured {

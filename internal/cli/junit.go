@@ -37,9 +37,9 @@ type junitFailure struct {
 func junitDocument(result *parley.EvaluationResult) ([]byte, error) {
 	var all junitSuites
 	for _, set := range result.Sets {
-		suite := junitSuite{Name: set.ID, Tests: len(set.Cases)}
+		suite := junitSuite{Name: setName(result, &set), Tests: len(set.Cases)}
 		for _, c := range set.Cases {
-			one := junitCase{Set: set.ID, Name: c.ID, Seconds: fmt.Sprintf("%.3f", c.Duration.Seconds())}
+			one := junitCase{Set: suite.Name, Name: c.ID, Seconds: fmt.Sprintf("%.3f", c.Duration.Seconds())}
 			if !c.Passed {
 				one.Failure = &junitFailure{c.Reason, c.Details}
 				suite.Failures++

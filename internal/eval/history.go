@@ -1,10 +1,14 @@
 package eval
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+)
 
-// Outcome is a result in short.
+// Outcome is a result in short, or how far one is.
 type Outcome struct {
-	ID      string  `json:"evalSetResultId"`
+	ID      string  `json:"evalSetResultId"` // empty if it is not stored
 	Set     string  `json:"evalSetId"`
 	Created float64 `json:"creationTimestamp"`
 	Code    string  `json:"code,omitempty"`
@@ -12,11 +16,86 @@ type Outcome struct {
 	Failed  int     `json:"failed"`
 	// Scores are the averages of the cases that were measured, by metric.
 	Scores map[string]float64 `json:"scores"`
+	Usage  *Usage             `json:"usage,omitempty"` // nil if it was not counted
+	// Variant and Group are those of the result. Cases are only there with a group.
+	Variant *Variant      `json:"variant,omitempty"`
+	Group   string        `json:"variantsId,omitempty"`
+	Cases   []CaseOutcome `json:"cases,omitempty"`
+	// Status is queued, running, completed or cancelled in a Progress.
+	Status string `json:"status,omitempty"`
+
+	measured map[string]float64 // how many cases have a score
+}
+
+// CaseOutcome is how a case went, and where its session is.
+type CaseOutcome struct {
+	ID      string `json:"evalId"`
+	Status  Status `json:"finalEvalStatus"`
+	Session string `json:"sessionId"`
+	User    string `json:"userId"`
+}
+
+// briefCase is what a stored result has of a case that is needed here.
+type briefCase struct {
+	CaseOutcome
+	Scores []briefScore `json:"overallEvalMetricResults"`
+	Usage  *Usage       `json:"usage"`
+}
+
+type briefScore struct {
+	Name  string   `json:"metricName"`
+	Score *float64 `json:"score"`
+}
+
+func (c *CaseResult) brief() *briefCase {
+	b := &briefCase{CaseOutcome: CaseOutcome{c.ID, c.Status, c.Session, c.User}, Usage: c.Usage}
+	for i := range c.Scores {
+		b.Scores = append(b.Scores, briefScore{c.Scores[i].Name, c.Scores[i].Score})
+	}
+	return b
+}
+
+// add counts a case.
+func (o *Outcome) add(c *briefCase) {
+	if c.Status == Passed {
+		o.Passed++
+	} else {
+		o.Failed++
+	}
+	for _, score := range c.Scores {
+		if score.Score == nil {
+			continue
+		}
+		if o.measured == nil {
+			o.measured = map[string]float64{}
+		}
+		o.measured[score.Name]++
+		o.Scores[score.Name] += (*score.Score - o.Scores[score.Name]) / o.measured[score.Name]
+	}
+	if c.Usage != nil {
+		if o.Usage == nil {
+			o.Usage = &Usage{}
+		}
+		o.Usage.add(c.Usage)
+	}
+	if o.Group != "" {
+		o.Cases = append(o.Cases, c.CaseOutcome)
+	}
+}
+
+// clone returns a copy that does not change with the original.
+func (o Outcome) clone() Outcome {
+	o.Scores, o.Cases = maps.Clone(o.Scores), slices.Clone(o.Cases)
+	if o.Usage != nil {
+		usage := *o.Usage
+		o.Usage = &usage
+	}
+	return o
 }
 
 // History returns the latest results of an application in short, the newest first: of
-// one set, or of all if its id is empty.
-func (s *Service) History(app, set string) ([]Outcome, error) {
+// one set, or of all if its id is empty; with a group, only those of its variants.
+func (s *Service) History(app, set, group string) ([]Outcome, error) {
 	list := []Outcome{}
 	f, ok := s.files(app)
 	if !ok {
@@ -32,34 +111,22 @@ func (s *Service) History(app, set string) ([]Outcome, error) {
 			continue // what other tools have left there
 		}
 		var result struct {
-			Set     string  `json:"evalSetId"`
-			Created float64 `json:"creationTimestamp"`
-			Code    string  `json:"code"`
-			Cases   []struct {
-				Status Status `json:"finalEvalStatus"`
-				Scores []struct {
-					Name  string   `json:"metricName"`
-					Score *float64 `json:"score"`
-				} `json:"overallEvalMetricResults"`
-			} `json:"evalCaseResults"`
+			Set     string      `json:"evalSetId"`
+			Created float64     `json:"creationTimestamp"`
+			Code    string      `json:"code"`
+			Variant *Variant    `json:"variant"`
+			Group   string      `json:"variantsId"`
+			Cases   []briefCase `json:"evalCaseResults"`
 		}
-		if json.Unmarshal(doc, &result) != nil || set != "" && result.Set != set {
+		if json.Unmarshal(doc, &result) != nil || set != "" && result.Set != set || group != "" && result.Group != group {
 			continue
 		}
-		one := Outcome{ID: id, Set: result.Set, Created: result.Created, Code: result.Code, Scores: map[string]float64{}}
-		counts := map[string]float64{}
-		for _, c := range result.Cases {
-			if c.Status == Passed {
-				one.Passed++
-			} else {
-				one.Failed++
-			}
-			for _, score := range c.Scores {
-				if score.Score != nil {
-					counts[score.Name]++
-					one.Scores[score.Name] += (*score.Score - one.Scores[score.Name]) / counts[score.Name]
-				}
-			}
+		one := Outcome{ID: id, Set: result.Set, Created: result.Created, Code: result.Code, Variant: result.Variant, Group: result.Group, Scores: map[string]float64{}}
+		for i := range result.Cases {
+			one.add(&result.Cases[i])
+		}
+		if group == "" {
+			one.Cases = nil // they may be many
 		}
 		list = append(list, one)
 	}

@@ -20,6 +20,10 @@ type Progress struct {
 	Cases   []CaseProgress `json:"cases"`             // those that are done
 	Error   string         `json:"error,omitempty"`
 	Result  string         `json:"evalSetResultId,omitempty"` // if it could be kept
+	// Group and Variants are those of an evaluation with variants. Cases has the cases of all
+	// of them then, and Total is their number.
+	Group    string    `json:"variantsId,omitempty"`
+	Variants []Outcome `json:"variants,omitempty"`
 }
 
 // CaseProgress is how a case went, in short.
@@ -41,6 +45,7 @@ type latest struct {
 // running is an evaluation that runs, or has run.
 type running struct {
 	app    string
+	group  string // empty without variants
 	cancel context.CancelCauseFunc
 	over   chan struct{}
 
@@ -52,7 +57,14 @@ func (l *latest) begin(ctx context.Context, p *Plan, cases []*Case, now time.Tim
 	ctx, cancel := context.WithCancelCause(ctx)
 	r := &running{
 		app: p.App, cancel: cancel, over: make(chan struct{}),
-		now: Progress{Status: "running", Set: p.Set.ID, Started: event.Seconds(now), Total: len(cases), Cases: []CaseProgress{}},
+		now: Progress{Status: "running", Set: p.Set.ID, Started: event.Seconds(now), Total: len(cases) * max(1, len(p.Variants)), Cases: []CaseProgress{}},
+	}
+	if len(p.Variants) > 0 {
+		r.group = event.NewID()
+		r.now.Group = r.group
+		for i := range p.Variants {
+			r.now.Variants = append(r.now.Variants, Outcome{Status: "queued", Set: p.Set.ID, Group: r.group, Variant: &p.Variants[i], Scores: map[string]float64{}, Usage: &Usage{}})
+		}
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -60,28 +72,53 @@ func (l *latest) begin(ctx context.Context, p *Plan, cases []*Case, now time.Tim
 	return ctx, r
 }
 
-func (r *running) next(c *Case) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.now.Current = c.ID
+// runningVariant is one variant of an evaluation.
+type runningVariant struct {
+	of *running
+	i  int
 }
 
-func (r *running) done(c *CaseResult) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.now.Current = ""
-	r.now.Cases = append(r.now.Cases, CaseProgress{c.ID, c.Status, c.Why()})
+func (r *running) variant(i int) *runningVariant { return &runningVariant{r, i} }
+
+// change changes the progress, and that of the variant if there are several.
+func (v *runningVariant) change(all func(*Progress), own func(*Outcome)) {
+	v.of.mu.Lock()
+	defer v.of.mu.Unlock()
+	all(&v.of.now)
+	if v.of.group != "" {
+		own(&v.of.now.Variants[v.i])
+	}
 }
 
-func (r *running) end(result *SetResult, err error) {
+func (v *runningVariant) next(c *Case) {
+	v.change(func(p *Progress) { p.Current = c.ID }, func(o *Outcome) { o.Status = "running" })
+}
+
+func (v *runningVariant) done(c *CaseResult) {
+	v.change(func(p *Progress) {
+		p.Current = ""
+		p.Cases = append(p.Cases, CaseProgress{c.ID, c.Status, c.Why()})
+	}, func(o *Outcome) { o.add(c.brief()) })
+}
+
+func (v *runningVariant) over(result *SetResult, err error) {
+	v.change(func(*Progress) {}, func(o *Outcome) {
+		o.Status, o.Created, o.Code = "completed", result.Created, result.Code
+		if err == nil {
+			o.ID = result.ID
+		}
+	})
+}
+
+func (r *running) end(results []*SetResult, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.now.Current = ""
 	switch {
-	case result != nil:
+	case results != nil:
 		r.now.Status = "completed"
-		if err == nil {
-			r.now.Result = result.ID
+		if err == nil && r.group == "" {
+			r.now.Result = results[0].ID
 		}
 	case errors.Is(err, errCancelled) || errors.Is(err, context.Canceled):
 		r.now.Status = "cancelled"
@@ -89,6 +126,11 @@ func (r *running) end(result *SetResult, err error) {
 		r.now.Status, r.now.Error = "failed", "The evaluation has failed; the log of the server says why"
 		if e, ok := errors.AsType[*Error](err); ok {
 			r.now.Error = e.Message
+		}
+	}
+	for i := range r.now.Variants {
+		if one := &r.now.Variants[i]; one.Status != "completed" {
+			one.Status = "cancelled"
 		}
 	}
 	r.cancel(errCancelled)
@@ -116,6 +158,10 @@ func (s *Service) Progress(app string) *Progress {
 	defer r.mu.Unlock()
 	now := r.now
 	now.Cases = slices.Clone(now.Cases)
+	now.Variants = slices.Clone(now.Variants)
+	for i := range now.Variants {
+		now.Variants[i] = now.Variants[i].clone()
+	}
 	return &now
 }
 
@@ -135,22 +181,19 @@ func (s *Service) Cancel(ctx context.Context, app string) (*Progress, error) {
 	}
 }
 
-// Begin is like Run, and does not wait for the end. report gets the result; it may be
-// called after Begin has returned.
-func (s *Service) Begin(ctx context.Context, p Plan, report func(*SetResult, error)) (*Progress, error) {
-	cases, err := p.cases()
+// Begin is like RunVariants, and does not wait for the end. report gets the results; it may
+// be called after Begin has returned.
+func (s *Service) Begin(ctx context.Context, p Plan, report func([]*SetResult, error)) (*Progress, error) {
+	variants, cases, err := s.begin(&p)
 	if err != nil {
-		return nil, err
-	}
-	if err := s.lock(); err != nil {
 		return nil, err
 	}
 	ctx, progress := s.latest.begin(context.WithoutCancel(ctx), &p, cases, s.Now())
 	go func() {
-		result, err := s.run(ctx, &p, cases, progress)
+		results, err := s.runVariants(ctx, &p, variants, cases, progress)
 		s.running.Unlock()
-		progress.end(result, err)
-		report(result, err)
+		progress.end(results, err)
+		report(results, err)
 	}()
 	return s.Progress(p.App), nil
 }

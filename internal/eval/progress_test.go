@@ -66,7 +66,7 @@ func TestCancel(t *testing.T) {
 	plan := Plan{App: "app", Set: setOf(t, twoCases), Metrics: DefaultMetrics()}
 	over := make(chan error, 1)
 	ctx, leave := context.WithCancel(t.Context())
-	if _, err := s.Begin(ctx, plan, func(_ *SetResult, err error) { over <- err }); err != nil {
+	if _, err := s.Begin(ctx, plan, func(_ []*SetResult, err error) { over <- err }); err != nil {
 		t.Fatal(err)
 	}
 	leave() // the client is gone
@@ -107,14 +107,14 @@ func TestHistory(t *testing.T) {
 	if now := s.Progress("app"); now.Status != "completed" || now.Result != result.ID || now.Cases[1].Why == "" {
 		t.Errorf("%+v", now)
 	}
-	list, err := s.History("app", "s")
+	list, err := s.History("app", "s", "")
 	if err != nil || len(list) != 1 {
 		t.Fatalf("%+v, %v", list, err)
 	}
 	if one := list[0]; one.ID != result.ID || one.Code != "c0de" || one.Passed != 1 || one.Failed != 1 || one.Scores["response_match_score"] != 0.5 || one.Scores["tool_trajectory_avg_score"] != 1 {
 		t.Errorf("%+v", one)
 	}
-	if list, err := s.History("app", "other"); err != nil || len(list) != 0 {
+	if list, err := s.History("app", "other", ""); err != nil || len(list) != 0 {
 		t.Errorf("of another set: %+v, %v", list, err)
 	}
 }

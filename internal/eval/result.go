@@ -20,6 +20,10 @@ type SetResult struct {
 	Created float64       `json:"creationTimestamp"`
 	// Code identifies the code of the application, empty if it is unknown.
 	Code string `json:"code,omitempty"`
+	// Variant is what was different for models, and Group identifies the results of the
+	// variants that were run together.
+	Variant *Variant `json:"variant,omitempty"`
+	Group   string   `json:"variantsId,omitempty"`
 }
 
 // CaseResult is how a case went.
@@ -37,6 +41,7 @@ type CaseResult struct {
 	Details json.RawMessage `json:"sessionDetails,omitempty"`
 	// Error is why the conversation could not be completed.
 	Error string `json:"errorMessage,omitempty"`
+	Usage *Usage `json:"usage,omitempty"`
 
 	Took time.Duration `json:"-"`
 }

@@ -31,7 +31,8 @@ type Service struct {
 	Code func(app string) string
 	Now  func() time.Time
 
-	mu      sync.Mutex // to change a set
+	mu      sync.Mutex // to change a set, and to store a result
+	stored  float64    // when the latest result was
 	running sync.Mutex // to run one
 	latest  latest
 }
@@ -198,8 +199,11 @@ type Plan struct {
 	Metrics []Metric
 	// Recorded answers the calls of tools with the results in the cases, and makes none.
 	Recorded bool
-	// Done is told about every case; it may be nil.
-	Done func(*CaseResult)
+	// Variants are what the cases are run with, each after or beside the other; none for the
+	// agents as they are.
+	Variants []Variant
+	// Done is told about every case, one after the other; it may be nil.
+	Done func(*Variant, *CaseResult)
 }
 
 // cases are those that are to be run, each of which can be.
@@ -231,49 +235,40 @@ func (p *Plan) cases() ([]*Case, error) {
 // found out or, where there is a result, that it could not be kept. There is one
 // evaluation at a time: each may be a lot of work, and no user waits for it.
 func (s *Service) Run(ctx context.Context, p Plan) (*SetResult, error) {
-	cases, err := p.cases()
-	if err != nil {
+	results, err := s.RunVariants(ctx, p)
+	if results == nil {
 		return nil, err
 	}
-	if err := s.lock(); err != nil {
+	return results[0], err
+}
+
+// RunVariants is Run with a result for each variant.
+func (s *Service) RunVariants(ctx context.Context, p Plan) ([]*SetResult, error) {
+	variants, cases, err := s.begin(&p)
+	if err != nil {
 		return nil, err
 	}
 	defer s.running.Unlock()
 	ctx, progress := s.latest.begin(ctx, &p, cases, s.Now())
-	result, err := s.run(ctx, &p, cases, progress)
-	progress.end(result, err)
-	return result, err
+	results, err := s.runVariants(ctx, &p, variants, cases, progress)
+	progress.end(results, err)
+	return results, err
 }
 
-func (s *Service) lock() error {
+// begin checks a plan and has the lock for its run.
+func (s *Service) begin(p *Plan) ([]Variant, []*Case, error) {
+	cases, err := p.cases()
+	if err != nil {
+		return nil, nil, err
+	}
+	variants, err := s.variants(p)
+	if err != nil {
+		return nil, nil, err
+	}
 	if !s.running.TryLock() {
-		return &Error{Kind: Busy, Message: "Another evaluation is in progress: try again when it is over"}
+		return nil, nil, &Error{Kind: Busy, Message: "Another evaluation is in progress: try again when it is over"}
 	}
-	return nil
-}
-
-func (s *Service) run(ctx context.Context, p *Plan, cases []*Case, progress *running) (*SetResult, error) {
-	result := &SetResult{Set: p.Set.ID, Cases: []*CaseResult{}}
-	if s.Code != nil {
-		result.Code = s.Code(p.App)
-	}
-	for _, c := range cases {
-		progress.next(c)
-		one, err := s.runCase(ctx, p, c)
-		if err != nil {
-			return nil, err
-		}
-		result.Cases = append(result.Cases, one)
-		progress.done(one)
-		if p.Done != nil {
-			p.Done(one)
-		}
-	}
-	result.Created = event.Seconds(s.Now())
-	if f, ok := s.files(p.App); ok && len(cases) > 0 {
-		return result, f.writeResult(p.App, result)
-	}
-	return result, nil
+	return variants, cases, nil
 }
 
 // defaultUser is who talks when the case does not say, and sessionPrefix how
@@ -283,14 +278,12 @@ const (
 	sessionPrefix = "___eval___session___"
 )
 
-func (s *Service) runCase(ctx context.Context, p *Plan, c *Case) (*CaseResult, error) {
+func (s *Service) runCase(ctx context.Context, p *Plan, v *Variant, c *Case) (*CaseResult, error) {
 	var tools *recorded
-	var edges func(run.Beginning) run.Edges
 	if p.Recorded {
 		tools = &recorded{of: c}
-		edges = tools.edges
 	}
-	engine, store, err := s.Engine(edges)
+	engine, store, err := s.Engine(s.edges(v, tools))
 	if err != nil {
 		return nil, err
 	}
@@ -305,10 +298,10 @@ func (s *Service) runCase(ctx context.Context, p *Plan, c *Case) (*CaseResult, e
 	}
 	result := &CaseResult{
 		File: p.File, Set: p.Set.ID, ID: c.ID, User: key.User, Session: key.ID,
-		Old: []Score{}, Scores: []Score{}, Turns: []Turn{},
+		Old: []Score{}, Scores: []Score{}, Turns: []Turn{}, Usage: &Usage{},
 	}
 	began := s.Now()
-	actual, err := converse(ctx, engine, key, c)
+	actual, err := converse(ctx, engine, key, c, result.Usage)
 	if broken, ok := errors.AsType[*run.AppError](err); ok || errors.Is(err, run.ErrUnknownApp) {
 		if ok {
 			return nil, broken
@@ -324,6 +317,7 @@ func (s *Service) runCase(ctx context.Context, p *Plan, c *Case) (*CaseResult, e
 		result.Error = tools.missing()
 	}
 	result.Took = s.Now().Sub(began)
+	result.Usage.Seconds = result.Took.Seconds()
 	if held, err := store.Get(ctx, key, session.Read{}); err == nil {
 		result.Details = document.Session(nil, held)
 	}
@@ -334,8 +328,9 @@ func (s *Service) runCase(ctx context.Context, p *Plan, c *Case) (*CaseResult, e
 	return result, nil
 }
 
-// converse holds a conversation, and returns the turns that there were.
-func converse(ctx context.Context, engine *run.Engine, key session.Key, c *Case) ([]*Invocation, error) {
+// converse holds a conversation, and returns the turns that there were. It counts what they
+// have used.
+func converse(ctx context.Context, engine *run.Engine, key session.Key, c *Case, usage *Usage) ([]*Invocation, error) {
 	if err := key.Check(); err != nil {
 		return nil, err
 	}
@@ -352,6 +347,7 @@ func converse(ctx context.Context, engine *run.Engine, key session.Key, c *Case)
 		if err != nil {
 			return turns, err
 		}
+		usage.count(result.Run)
 		var last *event.Event
 		turn := &Invocation{ID: result.Run.ID, User: expected.User, Created: event.Seconds(result.Run.Created)}
 		for _, entry := range result.Entries {

@@ -50,11 +50,13 @@ var (
 		"details": {"rubricScores": {"rubricId": nil, "rationale": nil, "score": nil}},
 	}
 	resultShape = shape{
-		"evalSetResultId": nil, "evalSetResultName": nil, "evalSetId": nil, "creationTimestamp": nil, "code": nil,
+		"evalSetResultId": nil, "evalSetResultName": nil, "evalSetId": nil, "creationTimestamp": nil, "code": nil, "variantsId": nil,
+		"variant": {"model": nil, "instructions": nil, "temperature": nil},
 		"evalCaseResults": {
 			"evalSetFile": nil, "evalSetId": nil, "evalId": nil, "finalEvalStatus": nil, "evalMetricResults": metricShape, "overallEvalMetricResults": metricShape,
 			"evalMetricResultPerInvocation": {"actualInvocation": invocationShape, "expectedInvocation": invocationShape, "evalMetricResults": metricShape},
 			"sessionId":                     nil, "userId": nil, "sessionDetails": nil, "errorMessage": nil,
+			"usage": {"totalTokens": nil, "costUsd": nil, "unpricedTokens": nil, "seconds": nil},
 		},
 	}
 )

@@ -105,31 +105,9 @@ func (p *player) request(at agentrt.Place, req *model.Request) *replay.Request {
 
 // ask calls a model as the plan says.
 func (p *player) ask(ctx context.Context, c *replay.Call, m model.Model, req *model.Request, yield func(*model.Response, error) bool) {
-	if text, ok := p.plan.Instructions[c.Agent]; ok {
-		req.Instruction = text
-	}
-	if p.plan.Temperature != nil {
-		var config model.Config
-		if req.Config != nil { // it may be that of the agent
-			config = *req.Config
-		}
-		config.Temperature = p.plan.Temperature
-		req.Config = &config
-	}
-	if p.plan.Model != "" {
-		other, err := p.models(p.plan.Model)
-		if err != nil {
-			yield(nil, err)
-			return
-		}
-		m = other
-	}
 	defer p.took(c, time.Now())
-	for resp, err := range m.Generate(ctx, req) {
-		if !yield(resp, err) {
-			return
-		}
-	}
+	v := agentrt.Variant{Model: p.plan.Model, Instructions: p.plan.Instructions, Temperature: p.plan.Temperature}
+	v.Ask(ctx, agentrt.Place{Agent: c.Agent}, m, req, p.models, yield)
 }
 
 func (p *player) took(c *replay.Call, since time.Time) {

@@ -36,6 +36,12 @@ func (s *Server) runEval(w http.ResponseWriter, r *http.Request, app string) (an
 				})
 			case "recordedTools":
 				return in.Bool(&plan.Recorded)
+			case "variants":
+				return in.Array(func() error {
+					v, err := readVariant(in)
+					plan.Variants = append(plan.Variants, v)
+					return err
+				})
 			case "background":
 				return in.Bool(&background)
 			}
@@ -48,32 +54,58 @@ func (s *Server) runEval(w http.ResponseWriter, r *http.Request, app string) (an
 	if len(plan.Metrics) == 0 {
 		return nil, wire.Missing("evalMetrics")
 	}
+	if len(plan.Variants) > 0 && !background {
+		return nil, &eval.Error{Kind: eval.Invalid, Message: "Variants of a set are run in the background: set background to true"}
+	}
 	ctx := r.Context()
 	if background {
 		after := context.WithoutCancel(ctx)
-		progress, err := s.Evals.Begin(ctx, plan, func(result *eval.SetResult, err error) { s.logEval(after, app, result, err) })
+		progress, err := s.Evals.Begin(ctx, plan, func(results []*eval.SetResult, err error) { s.logEval(after, app, results != nil, err) })
 		return accepted{progress}, err
 	}
 	result, err := s.Evals.Run(ctx, plan)
 	if result == nil {
 		return nil, err
 	}
-	s.logEval(ctx, app, result, err) // the result is valid nevertheless
+	s.logEval(ctx, app, true, err) // the result is valid nevertheless
 	for _, c := range result.Cases {
 		c.Details = nil // they are long, and the session has them
 	}
 	return result.Cases, nil
 }
 
+// readVariant reads what is different in a variant.
+func readVariant(in *wire.Reader) (v eval.Variant, err error) {
+	err = in.Object(func(name string) error {
+		switch name {
+		case "model":
+			return in.String(&v.Model)
+		case "temperature":
+			v.Temperature = new(float64)
+			return in.Float(v.Temperature)
+		case "instructions":
+			v.Instructions = map[string]string{}
+			return in.Members(func(agent string) error {
+				var text string
+				err := in.String(&text)
+				v.Instructions[agent] = text
+				return err
+			})
+		}
+		return in.Skip()
+	})
+	return v, err
+}
+
 // logEval logs why an evaluation has no result, or why it could not be stored.
-func (s *Server) logEval(ctx context.Context, app string, result *eval.SetResult, err error) {
+func (s *Server) logEval(ctx context.Context, app string, known bool, err error) {
 	if err == nil {
 		return
 	}
 	if problem, ok := errors.AsType[*eval.Error](err); ok && problem.Kind == eval.Cancelled {
 		return
 	}
-	if result == nil {
+	if !known {
 		s.Log.WarnContext(ctx, "evaluation failed", "app", app, "err", err)
 		return
 	}
@@ -95,5 +127,5 @@ func (s *Server) cancelEval(_ http.ResponseWriter, r *http.Request, app string) 
 
 // evalHistory answers with the latest results in short.
 func (s *Server) evalHistory(_ http.ResponseWriter, r *http.Request, app string) (any, error) {
-	return s.Evals.History(app, r.URL.Query().Get("evalSetId"))
+	return s.Evals.History(app, r.URL.Query().Get("evalSetId"), r.URL.Query().Get("variantsId"))
 }

@@ -16,12 +16,15 @@ async function look(page: Page, name: string) {
   await page.evaluate(() => (document.documentElement.dataset['theme'] = 'light'));
 }
 
-/** Looks at it on a phone. */
+/** Looks at it on a phone and on a tablet. */
 async function small(page: Page, name: string) {
   await page.setViewportSize({ width: 390, height: 844 });
   await picture(page, `${name}-phone`);
   expect(await page.evaluate(() => document.documentElement.scrollWidth > window.innerWidth), 'scrolls sideways').toBe(false);
   await accessible(page, ['wcag2a', 'wcag2aa']);
+  await page.setViewportSize({ width: 820, height: 1180 });
+  await picture(page, `${name}-tablet`);
+  expect(await page.evaluate(() => document.documentElement.scrollWidth > window.innerWidth), 'scrolls sideways on a tablet').toBe(false);
   await page.setViewportSize({ width: 1360, height: 860 });
 }
 
@@ -138,4 +141,60 @@ test('sets are made and deleted, and an evaluation is cancelled', async () => {
   await page.getByText('There are no evaluation sets yet').waitFor();
   await page.goto(page.url() + '/none');
   await page.getByText('The evaluation set could not be read').waitFor();
+});
+
+test('variants of a set are in a table, with unknown costs, and cancelled', async () => {
+  const page = await open('/ui/apps/city/evals/smoke');
+  await page.locator('[data-case=paris]').waitFor();
+  await page.getByRole('button', { name: 'Variants', exact: true }).click();
+  await page.getByLabel('models, one on a line').fill('gpt-5\ncaster\nrefuses');
+  await page.getByLabel('temperatures, with commas between them').fill('warm');
+  await page.getByText('is not a temperature').waitFor();
+  await page.getByLabel('temperatures, with commas between them').fill('0, 0.9');
+  await look(page, 'eval-variants-form');
+  // With the keyboard.
+  await page.getByRole('button', { name: 'Try 6 variants…' }).focus();
+  await page.keyboard.press('Enter');
+  const dialog = page.getByRole('dialog');
+  await dialog.getByText(/^Run \d+ cases? of smoke with 6 variants$/).waitFor();
+  await page.getByLabel('Threshold of words').fill('0.7');
+  await dialog.getByRole('button', { name: 'Run', exact: true }).focus();
+  await page.keyboard.press('Enter');
+  await page.locator('[data-evaluation=completed]').waitFor();
+  // By name: caster, gpt-5, refuses.
+  const row = (n: number) => page.locator(`[data-variant="${n}"]`);
+  await expect.poll(() => page.locator('[data-variant]').count()).toBe(6);
+  await row(1).getByText('caster · temperature 0', { exact: true }).waitFor();
+  expect(await row(1).textContent()).toContain('unknown');
+  expect(await row(3).textContent()).toMatch(/gpt-5.*\$0\.0/);
+  expect(await row(5).textContent()).toMatch(/refuses.*failed/);
+  await look(page, 'eval-variants');
+  await small(page, 'eval-variants');
+  // A cell leads to the session of the case, and a row to its result.
+  await page.locator('section').getByRole('row').filter({ hasText: 'paris' }).getByRole('link').nth(2).click();
+  await page.locator('[data-call=get_weather]').waitFor();
+  await page.goBack();
+  await page.getByRole('link', { name: 'Show the result of variant 5' }).click();
+  await page.getByRole('alert').filter({ hasText: 'I do not sell.' }).first().waitFor();
+  await page.getByText('refuses · temperature 0').waitFor();
+  await page.goBack();
+  // Later variants can be cancelled; those before them are still there.
+  await page.getByLabel('models, one on a line').fill('gated\ncaster');
+  await page.getByLabel('temperatures, with commas between them').fill('');
+  await page.getByRole('button', { name: 'Add an instruction' }).click();
+  await page.getByLabel('Instruction 1 for weather_agent').fill('Answer in a rhyme.');
+  await page.getByRole('button', { name: 'Try 4 variants…' }).click();
+  await dialog.getByRole('button', { name: 'Run', exact: true }).click();
+  await expect.poll(() => page.locator('[data-variant]').getByText('running').count()).toBe(2);
+  await page.reload();
+  await expect.poll(() => page.locator('[data-variant]').getByText('running').count()).toBe(2);
+  await page.getByRole('link', { name: 'Show the result of variant 1' }).waitFor();
+  await look(page, 'eval-variants-running');
+  await page.getByRole('button', { name: 'Cancel', exact: true }).click();
+  await expect.poll(() => page.locator('[data-variant]').getByText('cancelled').count()).toBe(2);
+  await page.getByLabel('variants of').selectOption({ index: 1 });
+  await expect.poll(() => page.locator('[data-variant]').count()).toBe(6);
+  await page.getByRole('navigation', { name: 'Above' }).getByRole('link', { name: 'smoke' }).click();
+  await page.getByRole('link', { name: 'gpt-5 · temperature 0.9' }).first().waitFor();
+  await look(page, 'eval-set-variants');
 });

@@ -48,7 +48,7 @@ export function useScope(): Scope {
   const apps = useApps().data ?? [];
   const fixed = useFixedUser();
   const own = useCaller()?.user;
-  const here = match('/ui/apps/:app', address) ?? match('/ui/apps/:app/users/:user/*', address);
+  const here = match('/ui/apps/:app/users/:user/*', address) ?? match('/ui/apps/:app/*', address);
   const kept = keptScope();
   const keptApp = apps.some((a) => a.name === kept.app) ? kept.app : undefined;
   const scope = { app: here?.['app'] ?? keptApp ?? apps.find((a) => !a.error)?.name ?? apps[0]?.name, user: fixed ?? here?.['user'] ?? kept.user ?? own ?? defaultUser };

@@ -51,6 +51,8 @@ func (s *stage) sellers() map[string]model.Model {
 	return map[string]model.Model{
 		"house":   seller("house", "Thank you, that is %d euros for the tea. Enjoy it while it is hot!"),
 		"poet":    seller("poet", "Thank you! That makes %d euros for a cup of steaming tea. Enjoy it while it is hot!"),
+		"gpt-5":   caster("gpt-5"), // which has a price
+		"caster":  caster("caster"),
 		"refuses": scripted.Func(scripted.Error("SAFETY", "I do not sell.")),
 		"gated": scripted.Func(func(ctx context.Context, req *model.Request) iter.Seq2[*model.Response, error] {
 			select {
@@ -60,6 +62,18 @@ func (s *stage) sellers() map[string]model.Model {
 			return scripted.Say("At last.")(ctx, req)
 		}),
 	}
+}
+
+// caster says what the weather is in Paris.
+func caster(name string) model.Model {
+	return scripted.Func(func(_ context.Context, req *model.Request) iter.Seq2[*model.Response, error] {
+		resp := model.Text("The weather in Paris is sunny with a temperature of 25 degrees Celsius.")
+		if last := scripted.LastResponses(req); len(last) == 0 {
+			resp.Content.Parts = []*event.Part{{FunctionCall: &event.FunctionCall{Name: "get_weather", Args: json.RawMessage(`{"city":"Paris"}`)}}}
+		}
+		resp.ModelVersion, resp.Usage = name, &event.Usage{Prompt: 1400, Candidates: 40, Total: 1440}
+		return func(yield func(*model.Response, error) bool) { yield(resp, nil) }
+	})
 }
 
 func seller(name, thanks string) model.Model {

@@ -57,7 +57,15 @@ export interface Result {
   evalSetId: string;
   creationTimestamp: number;
   code?: string;
+  variant?: Variant;
   evalCaseResults: CaseResult[];
+}
+
+/** What is different for models while a set is run. */
+export interface Variant {
+  model?: string;
+  temperature?: number;
+  instructions?: Record<string, string>;
 }
 
 export interface Outcome {
@@ -68,6 +76,11 @@ export interface Outcome {
   passed: number;
   failed: number;
   scores: Record<string, number>;
+  usage?: { totalTokens: number; costUsd?: number; unpricedTokens?: number; seconds: number };
+  variant?: Variant;
+  variantsId?: string;
+  cases?: { evalId: string; finalEvalStatus: number; sessionId: string; userId: string }[];
+  status?: 'queued' | 'running' | 'completed' | 'cancelled';
 }
 
 export interface Progress {
@@ -79,6 +92,8 @@ export interface Progress {
   cases: { evalId: string; finalEvalStatus: number; why?: string }[];
   error?: string;
   evalSetResultId?: string;
+  variantsId?: string;
+  variants?: Outcome[];
 }
 
 export interface MetricInfo {
@@ -117,14 +132,15 @@ export const evalCalls = {
   }),
   putCase: (app: string, set: string, body: Case): Call => ({ method: 'PUT', path: `${setPath(app, set)}/evals/${enc(body.evalId)}`, body }),
   deleteCase: (app: string, set: string, id: string): Call => ({ method: 'DELETE', path: `${setPath(app, set)}/evals/${enc(id)}` }),
-  run: (app: string, set: string, evalIds: string[], evalMetrics: Metric[], recordedTools: boolean): Call => ({
+  run: (app: string, set: string, evalIds: string[], evalMetrics: Metric[], recordedTools: boolean, variants?: Variant[]): Call => ({
     method: 'POST',
     path: `${setPath(app, set)}/run_eval`,
-    body: { evalIds, evalMetrics, background: true, ...(recordedTools ? { recordedTools } : {}) },
+    body: { evalIds, evalMetrics, background: true, ...(recordedTools ? { recordedTools } : {}), ...(variants ? { variants } : {}) },
   }),
   progress: (app: string): Call => ({ method: 'GET', path: `${base(app)}/evaluation` }),
   cancel: (app: string): Call => ({ method: 'DELETE', path: `${base(app)}/evaluation` }),
   history: (app: string, set?: string): Call => ({ method: 'GET', path: `${base(app)}/eval_history${set ? `?evalSetId=${enc(set)}` : ''}` }),
+  variants: (app: string, id: string): Call => ({ method: 'GET', path: `${base(app)}/eval_history?variantsId=${enc(id)}` }),
   result: (app: string, id: string): Call => ({ method: 'GET', path: `${base(app)}/eval_results/${enc(id)}` }),
   metrics: (app: string): Call => ({ method: 'GET', path: `${base(app)}/metrics-info` }),
   feedback: (key: Key, run: string, body: { rating?: 'up' | 'down'; note?: string }): Call => ({
@@ -139,6 +155,7 @@ export const toEvals = {
   sets: (app: string) => `/ui/apps/${enc(app)}/evals`,
   set: (app: string, set: string) => `/ui/apps/${enc(app)}/evals/${enc(set)}`,
   case: (app: string, set: string, id: string) => `/ui/apps/${enc(app)}/evals/${enc(set)}/${enc(id)}`,
+  variants: (app: string, set: string, of?: string) => `/ui/apps/${enc(app)}/variants/${enc(set)}${of ? `?of=${enc(of)}` : ''}`,
   result: (app: string, id: string, other?: string) => `/ui/apps/${enc(app)}/results/${enc(id)}${other ? `?with=${enc(other)}` : ''}`,
 };
 

@@ -7,6 +7,7 @@ import { Button, Loading, Problem, When } from '../ui/parts';
 import { Table, type Column } from '../ui/table';
 import { evalCalls, toEvals, type Outcome } from './api';
 import { metricName, number } from './parts';
+import { variantName } from '../ui/variantform';
 
 export const historyKey = (app: string, set?: string) => ['eval-history', app, set ?? ''];
 
@@ -23,7 +24,7 @@ export function History({ app, set }: { app: string; set?: string }) {
   const toggle = (id: string) => setChosen(chosen.includes(id) ? chosen.filter((c) => c !== id) : [...chosen, id].slice(-2));
   return (
     <>
-      <Trend list={list} metrics={metrics} />
+      <Trend list={list.filter((one) => variantName(one.variant ?? {}) === variantName({}))} metrics={metrics} />
       <div className="mb-2 flex items-center gap-2">
         <Button disabled={chosen.length !== 2} onClick={() => navigate(toEvals.result(app, chosen[0]!, chosen[1]))}>Compare two results</Button>
         {chosen.length !== 2 && <span className="text-xs text-faint">Choose two.</span>}
@@ -37,6 +38,7 @@ export function History({ app, set }: { app: string; set?: string }) {
                 <span className="text-good">{one.passed} passed</span>{one.failed > 0 && <span className="text-bad">, {one.failed} failed</span>}
               </Link>{' '}
               <When time={one.creationTimestamp} />
+              {one.variantsId && <Link href={toEvals.variants(app, one.evalSetId, one.variantsId)} className="block max-w-[260px] truncate font-mono text-2xs leading-5 text-soft hover:underline max-sm:max-w-[200px]">{variantName(one.variant ?? {})}</Link>}
             </td>
             {!set && <td className="px-2 py-1.5">{one.evalSetId}</td>}
             <td className="px-2 py-1.5 font-mono text-2xs text-soft max-sm:hidden" title={one.code}>{one.code ? one.code.slice(0, 8) : 'unknown'}</td>
@@ -49,7 +51,7 @@ export function History({ app, set }: { app: string; set?: string }) {
   );
 }
 
-/** The scores over time, oldest first. A line shows where the code has changed. */
+/** The scores over time, oldest first, of the agents as they are. A line shows where the code has changed. */
 function Trend({ list, metrics }: { list: Outcome[]; metrics: string[] }) {
   const shown = [...list].reverse().slice(-40);
   if (shown.length < 2 || metrics.length === 0) return null;

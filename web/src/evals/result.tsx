@@ -4,6 +4,7 @@ import { ask } from '../api/client';
 import { Link, to, useQuery as useAddressQuery } from '../router';
 import { Loading, Problem, When } from '../ui/parts';
 import { Screen } from '../ui/screen';
+import { variantName } from '../ui/variantform';
 import { evalCalls, textOfContent, toEvals, toolsOfTurn, type CaseResult, type Result } from './api';
 import { Calls, Card, Crumbs, metricName, number, Scores, Verdict, Words } from './parts';
 
@@ -36,7 +37,7 @@ function About({ result }: { result: Result }) {
   return (
     <>
       <span className="text-good">{passed} passed</span>, <span className={passed < result.evalCaseResults.length ? 'text-bad' : ''}>{result.evalCaseResults.length - passed} not passed</span>, <When time={result.creationTimestamp} />
-      {result.code && <>, with version <code className="font-mono text-xs" title={result.code}>{result.code.slice(0, 8)}</code></>}.
+      {result.code && <>, with version <code className="font-mono text-xs" title={result.code}>{result.code.slice(0, 8)}</code></>}{result.variant && <>, {variantName(result.variant)}</>}.
     </>
   );
 }

@@ -5,7 +5,7 @@ import { ask } from '../api/client';
 import { Dialog } from '../ui/dialog';
 import { Action, Button, Field, Loading, Problem } from '../ui/parts';
 import { say } from '../ui/toast';
-import { evalCalls, type Metric, type MetricInfo, type Progress } from './api';
+import { evalCalls, type Metric, type MetricInfo, type Progress, type Variant } from './api';
 import { metricName } from './parts';
 import { progressKey } from './running';
 
@@ -50,8 +50,8 @@ export function metricsOf(all: MetricInfo[], choices: Choices): Metric[] {
   });
 }
 
-/** Asks what is measured, and runs cases. No ids means all of them. */
-export function RunDialog({ app, set, ids, total, onClose }: { app: string; set: string; ids: string[]; total: number; onClose: () => void }) {
+/** Asks what is measured, and runs cases: with variants, with each of them. No ids means all of them. */
+export function RunDialog({ app, set, ids, total, variants, onClose }: { app: string; set: string; ids: string[]; total: number; variants?: Variant[]; onClose: (begun?: Progress) => void }) {
   const client = useQueryClient();
   const [choices, setChoices] = useState(last);
   const info = useQuery({ queryKey: ['metrics', app], queryFn: ({ signal }) => ask<{ metricsInfo: MetricInfo[] }>(evalCalls.metrics(app), signal) });
@@ -60,18 +60,18 @@ export function RunDialog({ app, set, ids, total, onClose }: { app: string; set:
   const metrics = metricsOf(all, choices);
   const judged = all.filter((m) => m.judged && choices.metrics[m.metricName]?.on);
   const bad = metrics.some((m) => !(m.threshold >= 0 && m.threshold <= 1));
-  const call = evalCalls.run(app, set, ids, metrics, choices.recorded);
+  const call = evalCalls.run(app, set, ids, metrics, choices.recorded, variants);
   const run = () =>
     void ask<Progress>(call)
       .then((progress) => {
         localStorage.setItem(kept, JSON.stringify(choices));
         client.setQueryData(progressKey(app), progress);
-        onClose();
+        onClose(progress);
       })
       .catch((error: Error) => say(error.message, 'bad'));
   const count = ids.length || total;
   return (
-    <Dialog open onClose={onClose} title={`Run ${count} ${count === 1 ? 'case' : 'cases'} of ${set}`} width="max-w-[600px]" note="Every case gets a session of its own. Tools do what they do, unless their recorded results are used.">
+    <Dialog open onClose={() => onClose()} title={`Run ${count} ${count === 1 ? 'case' : 'cases'} of ${set}${variants ? ` with ${variants.length} ${variants.length === 1 ? 'variant' : 'variants'}` : ''}`} width="max-w-[600px]" note="Every case gets a session of its own. Tools do what they do, unless their recorded results are used.">
       {info.isPending && <Loading what="the metrics" />}
       {info.error && <Problem error={info.error} what="The metrics could not be listed" retry={() => void info.refetch()} />}
       <form onSubmit={(e) => (e.preventDefault(), metrics.length > 0 && !bad && run())} className="space-y-3">
@@ -109,7 +109,7 @@ export function RunDialog({ app, set, ids, total, onClose }: { app: string; set:
         <label className="flex items-start gap-2"><input type="checkbox" className="mt-1" checked={choices.recorded} onChange={(e) => set1({ recorded: e.target.checked })} /><span>Use the recorded results of tools<span className="block text-xs text-soft">No tool is called. A call that the case has no result for makes it fail.</span></span></label>
         {bad && <p className="text-bad">Thresholds are from 0 to 1.</p>}
         <div className="flex justify-end gap-2">
-          <Button onClick={onClose}>Close</Button>
+          <Button onClick={() => onClose()}>Close</Button>
           <Action tone="primary" call={call} disabled={metrics.length === 0 || bad} onClick={run}>Run</Action>
         </div>
       </form>

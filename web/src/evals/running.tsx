@@ -20,8 +20,8 @@ export function useProgress(app: string) {
   return progress.data?.status === 'none' ? undefined : progress.data;
 }
 
-/** How far an evaluation is. */
-export function RunningNow({ app, set }: { app: string; set?: string }) {
+/** How far an evaluation is. With table, its variants are shown elsewhere on the screen. */
+export function RunningNow({ app, set, table }: { app: string; set?: string; table?: boolean }) {
   const client = useQueryClient();
   const now = useProgress(app);
   const was = useRef<string>(undefined);
@@ -29,6 +29,7 @@ export function RunningNow({ app, set }: { app: string; set?: string }) {
   useEffect(() => {
     if (was.current === 'running' && status !== 'running') {
       void client.invalidateQueries({ queryKey: ['eval-history', app] });
+      void client.invalidateQueries({ queryKey: ['eval-variants', app] });
       say(status === 'completed' ? 'The evaluation is over.' : `The evaluation is ${status}.`, status === 'failed' ? 'bad' : 'plain');
     }
     was.current = status;
@@ -47,14 +48,15 @@ export function RunningNow({ app, set }: { app: string; set?: string }) {
         <span className="text-soft" role="status">{now.cases.length} of {now.total} cases, {failed.length} not passed{now.current ? `; ${now.current} is running` : ''}</span>
         <span className="flex-1" />
         {now.status === 'running' && <Action tone="danger" icon="stop" call={evalCalls.cancel(app)} onClick={cancel}>Cancel</Action>}
+        {now.variantsId && !table && <Link href={toEvals.variants(app, now.evalSetId)} className="font-medium text-accent underline">Show the variants</Link>}
         {now.evalSetResultId && <Link href={toEvals.result(app, now.evalSetResultId)} className="font-medium text-accent underline">Show the result</Link>}
       </div>
       <div role="progressbar" aria-label="Cases that are done" aria-valuemin={0} aria-valuemax={now.total} aria-valuenow={now.cases.length} className="mt-2 h-1.5 overflow-hidden rounded-full bg-sunk"><div className="h-full bg-accent" style={{ width: `${(100 * now.cases.length) / Math.max(1, now.total)}%` }} /></div>
       {now.error && <p className="mt-1 text-bad">{now.error}</p>}
-      {now.status === 'completed' && !now.evalSetResultId && <p className="mt-1 text-soft">The result could not be stored: the directory of the application cannot be written.</p>}
-      {failed.length > 0 && (
+      {now.status === 'completed' && (now.variants ? now.variants.some((v) => !v.evalSetResultId) : !now.evalSetResultId) && <p className="mt-1 text-soft">The result could not be stored: the directory of the application cannot be written.</p>}
+      {failed.length > 0 && !now.variants && (
         <ul className="mt-2 space-y-0.5">
-          {failed.map((c) => <li key={c.evalId} className="flex flex-wrap gap-x-2"><Verdict status={c.finalEvalStatus} /><b className="font-semibold">{c.evalId}</b><span className="min-w-0 text-soft [overflow-wrap:anywhere]">{c.why}</span></li>)}
+          {failed.map((c, i) => <li key={i} className="flex flex-wrap gap-x-2"><Verdict status={c.finalEvalStatus} /><b className="font-semibold">{c.evalId}</b><span className="min-w-0 text-soft [overflow-wrap:anywhere]">{c.why}</span></li>)}
         </ul>
       )}
     </section>

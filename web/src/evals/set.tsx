@@ -30,7 +30,7 @@ export default function SetScreen({ app, set }: { app: string; set: string }) {
   const cases = one.data?.evalCases ?? [];
   const picked = chosen.filter((id) => cases.some((c) => c.evalId === id));
   useCommands([
-    ...(cases.length > 0 ? [{ label: 'Run all cases', act: () => setRunning([]) }] : []),
+    ...(cases.length > 0 ? [{ label: 'Run all cases', act: () => setRunning([]) }, { label: 'Try variants of the set', act: () => navigate(toEvals.variants(app, set)) }] : []),
     { label: 'Delete the evaluation set', act: () => setDeleting('set') },
   ]);
   const remove = () => {
@@ -52,6 +52,7 @@ export default function SetScreen({ app, set }: { app: string; set: string }) {
       actions={one.data && (
         <>
           <Button icon="trash" tone="quiet" onClick={() => setDeleting('set')}>Delete the set</Button>
+          <Button disabled={cases.length === 0} onClick={() => navigate(toEvals.variants(app, set))}>Variants</Button>
           {picked.length > 0 && <Button disabled={busy} onClick={() => setRunning(picked)}>Run {picked.length} chosen</Button>}
           <Button tone="primary" disabled={busy || cases.length === 0} onClick={() => setRunning([])}>Run all</Button>
         </>

@@ -5,20 +5,20 @@ import { calls } from '../../api/calls';
 import { ask } from '../../api/client';
 import type { AppInfo, Key, Recording, ReplayPlan, ReplayReport, Session } from '../../api/types';
 import { inPool } from '../../log/pool';
-import { instructionsOf, variantsOf } from '../../log/replaying';
+import { instructionsOf } from '../../log/replaying';
 import { seconds } from '../../log/timeline';
 import { dollars } from '../../log/cost';
 import { turnOf, type Turn } from '../../log/turn';
-import { Link, navigate, setQuery, to, useQuery } from '../../router';
-import { Action, Button, Empty, Field, Loading, Problem, Status } from '../../ui/parts';
+import { Link, navigate, to } from '../../router';
+import { Action, Button, Empty, Loading, Problem, Status } from '../../ui/parts';
 import { Table, type Column } from '../../ui/table';
+import { useVariantForm, variantName } from '../../ui/variantform';
 import { messageOf, RunFrame } from './frame';
 import { modelsOf } from './plan';
 import { Replays } from './replays';
 import { isActive, useReplays, useTurn } from './turns';
 
-/** How many variants are tried at once, and how many at the same time. */
-const most = 24;
+/** How many variants are tried at the same time. */
 const together = 3;
 
 interface Variant {
@@ -50,32 +50,16 @@ export default function VariantsScreen({ id, run }: { id: Key; run: string }) {
   );
 }
 
-const lines = (text: string) => [...new Set(text.split(/[\n,]/).map((s) => s.trim()).filter(Boolean))];
-
 function Ready({ id, run, recording, original }: { id: Key; run: string; recording: Recording; original: Turn }) {
-  const query = useQuery();
   const client = useQueryClient();
   const info = useData({ queryKey: ['app-info', id.app], retry: false, queryFn: ({ signal }) => ask<AppInfo>(calls.appInfo(id.app), signal) });
   const known = useMemo(() => modelsOf(info.data, recording), [info.data, recording]);
   const agents = useMemo(() => instructionsOf(recording), [recording]);
-  const [agent, setAgent] = useState([...agents.keys()][0] ?? '');
-  const [texts, setTexts] = useState<string[]>([]);
+  const { form, plans, problem } = useVariantForm(known, agents);
   const [list, setList] = useState<Variant[]>([]);
   const [running, setRunning] = useState<AbortController>();
   const [marked, setMarked] = useState<ReadonlySet<string>>(new Set());
-  const models = query.get('models') ?? '';
-  const temperatures = query.get('temperatures') ?? '';
   useEffect(() => () => running?.abort(), [running]);
-
-  let plans: ReplayPlan[] = [];
-  let problem = '';
-  try {
-    const own = texts.some((t) => t.trim()) ? ['', ...texts.filter((t) => t.trim())] : []; // beside that of the agent
-    plans = variantsOf(lines(models), own, lines(temperatures), agent);
-    if (plans.length > most) problem = `These are ${plans.length} variants; at most ${most} can be tried at once.`;
-  } catch (error) {
-    problem = (error as Error).message;
-  }
   const start = async () => {
     const controller = new AbortController();
     setRunning(controller);
@@ -102,25 +86,7 @@ function Ready({ id, run, recording, original }: { id: Key; run: string; recordi
   const compared = chosen.length > 0 ? chosen : list.filter((v) => v.report);
   return (
     <div className="space-y-5">
-      <div className="grid gap-4 md:grid-cols-2">
-        <Field label="models, one on a line" note={known.length > 0 ? <span className="flex flex-wrap gap-1">{known.map((m) => <button key={m} type="button" onClick={() => setQuery({ models: [...lines(models), m].join('\n') })} className="rounded-sm bg-tint px-1.5 font-mono text-2xs leading-5 text-accent hover:underline">+ {m}</button>)}</span> : undefined}>
-          <textarea rows={4} spellCheck={false} placeholder="as they are" className="field w-full font-mono text-xs" value={models} onChange={(e) => setQuery({ models: e.target.value })} />
-        </Field>
-        <div className="space-y-3">
-          <Field label="temperatures, with commas between them"><input className="field w-full font-mono" placeholder="as they are, or 0, 0.7" value={temperatures} onChange={(e) => setQuery({ temperatures: e.target.value })} /></Field>
-          <fieldset>
-            <legend className="label mb-0.5">other instructions, beside that of the agent</legend>
-            {agents.size > 1 && <select aria-label="Agent" className="field mb-2 w-full" value={agent} onChange={(e) => setAgent(e.target.value)}>{[...agents.keys()].map((name) => <option key={name}>{name}</option>)}</select>}
-            {texts.map((text, i) => (
-              <div key={i} className="mb-2 flex gap-1">
-                <textarea rows={2} aria-label={`Instruction ${i + 1} for ${agent}`} className="field w-full" value={text} onChange={(e) => setTexts(texts.with(i, e.target.value))} />
-                <Button tone="quiet" icon="close" bare onClick={() => setTexts(texts.toSpliced(i, 1))}>{`Remove instruction ${i + 1}`}</Button>
-              </div>
-            ))}
-            <Button icon="plus" onClick={() => setTexts([...texts, agents.get(agent) ?? ''])}>Add an instruction</Button>
-          </fieldset>
-        </div>
-      </div>
+      {form}
       <div className="flex flex-wrap items-center gap-3">
         {running ? <Button icon="stop" tone="danger" onClick={() => running.abort()}>Cancel</Button> : <Action tone="primary" icon="runs" disabled={plans.length === 0 || problem !== ''} call={() => plans.map((plan) => calls.replay(id, run, plan))} onClick={() => void start()}>{`Try ${plans.length} ${plans.length === 1 ? 'variant' : 'variants'}`}</Action>}
         {running ? <span role="status" className="flex items-center gap-3 text-busy"><span role="progressbar" aria-label="Progress" aria-valuemin={0} aria-valuemax={list.length} aria-valuenow={over} className="block h-1.5 w-40 overflow-hidden rounded-full bg-line"><span className="block h-full bg-busy" style={{ width: `${(over / list.length) * 100}%` }} /></span>{over} of {list.length}</span> : <span className={problem ? 'text-bad' : 'text-soft'}>{problem || 'Models are asked, which needs tokens. Each variant is kept as a session of its own; what still runs when the page is closed is cancelled.'}</span>}
@@ -159,15 +125,9 @@ function Results({ id, original, list, marked, mark }: { id: Key; original: Turn
   return (
     <Table columns={priced ? [...columns, { name: 'cost' }] : columns}>
       {row('0', 'the run itself', original.status, original, { href: to.session(id) })}
-      {list.map((v, i) => row(String(i + 1), nameOf(v.plan), v.status === 'done' ? (v.report?.status ?? 'completed') : v.status, v.turn, {
+      {list.map((v, i) => row(String(i + 1), variantName(v.plan), v.status === 'done' ? (v.report?.status ?? 'completed') : v.status, v.turn, {
         ...(v.problem ? { problem: v.problem } : {}), ...(v.report ? { href: to.session({ ...id, session: v.report.session }), session: v.report.session } : {}),
       }))}
     </Table>
   );
-}
-
-/** What is different in a variant. */
-function nameOf(plan: ReplayPlan): string {
-  const text = Object.values(plan.instructions ?? {})[0];
-  return [plan.model, plan.temperature === undefined ? '' : `temperature ${plan.temperature}`, text ? `“${text.slice(0, 60)}${text.length > 60 ? '…' : ''}”` : ''].filter(Boolean).join(' · ') || 'as it is now';
 }
