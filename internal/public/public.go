@@ -11,7 +11,7 @@ import (
 var closed = func() (out []netip.Prefix) {
 	for _, p := range []string{
 		"0.0.0.0/8", "100.64.0.0/10", "192.0.0.0/24", "192.0.2.0/24", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "240.0.0.0/4",
-		"168.63.129.16/32",                        // Azure's host, which serves secrets
+		"168.63.129.16/32",                                     // Azure's host, which serves secrets
 		"2001::/23", "2002::/16", "2001:db8::/32", "3fff::/20", // tunnels, and examples
 	} {
 		out = append(out, netip.MustParsePrefix(p))
