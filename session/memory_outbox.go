@@ -263,6 +263,19 @@ func (m *Memory) FailDelivery(_ context.Context, d *Delivery, reason string) err
 	return nil
 }
 
+// FailDeliveries implements Outbox.
+func (m *Memory) FailDeliveries(_ context.Context, app, id string, age time.Duration, reason string) error {
+	o := &m.outbox
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, k := range o.list {
+		if k.All && k.to.Key.App == app && k.to.ID == id && k.failed.IsZero() && time.Since(k.since) > age {
+			k.failed, k.Error = time.Now(), reason
+		}
+	}
+	return nil
+}
+
 // Deliveries implements Outbox.
 func (m *Memory) Deliveries(_ context.Context, key Key) ([]*Delivery, error) {
 	o := &m.outbox
@@ -280,7 +293,7 @@ func (m *Memory) Deliveries(_ context.Context, key Key) ([]*Delivery, error) {
 // SweepDeliveries implements Outbox.
 func (m *Memory) SweepDeliveries(_ context.Context, age time.Duration) error {
 	o := &m.outbox
-	o.remove(func(k *keptDelivery) bool { return !k.failed.IsZero() && time.Since(k.At) > age })
+	o.remove(func(k *keptDelivery) bool { return !k.failed.IsZero() && time.Since(k.since) > age })
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	maps.DeleteFunc(o.published, func(_ published, at time.Time) bool { return time.Since(at) > age })

@@ -118,6 +118,10 @@ type Outbox interface {
 	// stays in the list until SweepDeliveries.
 	FailDelivery(ctx context.Context, d *Delivery, reason string) error
 
+	// FailDeliveries is like FailDelivery for all deliveries of a subscription of an
+	// application whose Age is more than age, whether or not they are claimed.
+	FailDeliveries(ctx context.Context, app, id string, age time.Duration, reason string) error
+
 	// Deliveries returns the deliveries of the subscriptions of a session that were not
 	// sent, oldest first.
 	Deliveries(ctx context.Context, key Key) ([]*Delivery, error)
@@ -135,8 +139,8 @@ type Outbox interface {
 	// failed.
 	CountDeliveries(ctx context.Context) (pending, failed int64, err error)
 
-	// SweepDeliveries deletes deliveries that have failed, and are older than age. It also
-	// forgets notices that were published before that.
+	// SweepDeliveries deletes deliveries that have failed, and whose Age is more than age.
+	// It also forgets notices that were published before that.
 	SweepDeliveries(ctx context.Context, age time.Duration) error
 
 	// Added returns a channel that has a value after this process has added

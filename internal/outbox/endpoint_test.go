@@ -1,12 +1,17 @@
 package outbox_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
+	"github.com/parley-run/parley/internal/outbox"
 	"github.com/parley-run/parley/internal/testkit"
 	"github.com/parley-run/parley/session"
 )
@@ -89,4 +94,44 @@ func TestApplicationGone(t *testing.T) {
 		t.Fatal(err)
 	}
 	testkit.Eventually(t, "it is sent", func() bool { return len(dead()) == 0 && len(r.list()) == 2 })
+}
+
+// However many deliveries a receiver does not accept, they are given up after a day, and not
+// one after the other.
+func TestApplicationGiveUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, loopback)
+		key := session.Key{App: w.key.App}
+		if err := w.box.Subscribe(t.Context(), &session.Subscription{Key: key, ID: "x", Kind: "test"}, "", "https://127.0.0.1/", []byte("{}")); err != nil {
+			t.Fatal(err)
+		}
+		w.box.Handle("test", func(context.Context, *session.Delivery, []byte) (*outbox.Message, error) {
+			return nil, errors.New("it is not there")
+		})
+		const runs = 400
+		for i := range runs {
+			w.run(fmt.Sprint(i))
+		}
+		failed := func() (n int) {
+			left, err := w.store.Outbox.AppDeliveries(t.Context(), key.App, "x", 0, 2*runs)
+			if err != nil || len(left) != runs {
+				t.Fatalf("%d are listed, error %v", len(left), err)
+			}
+			for _, d := range left {
+				if d.Failed {
+					n++
+				}
+			}
+			return n
+		}
+		time.Sleep(23 * time.Hour)
+		if n := failed(); n != 0 {
+			t.Errorf("after 23 hours, %d are given up", n)
+		}
+		time.Sleep(4 * time.Hour)
+		if n := failed(); n != runs {
+			t.Errorf("after 27 hours, %d are given up, want all", n)
+		}
+		w.box.Close()
+	})
 }

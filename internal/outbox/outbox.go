@@ -37,8 +37,8 @@ const (
 	lastPause  = time.Hour
 	// giveUp is the age at which a delivery that fails is given up.
 	giveUp = 24 * time.Hour
-	// A delivery that was given up is listed for some time.
-	keepFailed = 7 * 24 * time.Hour
+	// keepFailed is the age until which a delivery that was given up is listed.
+	keepFailed = giveUp + 7*24*time.Hour
 	sweepEvery = time.Hour
 	// closeWait is how long Close waits for attempts.
 	closeWait = time.Second
@@ -269,6 +269,10 @@ func (o *Outbox) deliver(d *session.Delivery) error {
 		log.WarnContext(ctx, "a notification is given up", "err", err)
 		outcome = Dead
 		stored = o.store.FailDelivery(ctx, d, retry.Reason(err))
+		if stored == nil && d.All && !errors.Is(err, errGone) {
+			// A receiver that fails gets one in a while, and there may be many others as old.
+			stored = o.store.FailDeliveries(ctx, d.Key.App, d.ID, giveUp, retry.Reason(err))
+		}
 	default:
 		log.InfoContext(ctx, "a notification was not accepted; it will be sent again", "err", err)
 		outcome = Failed

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -45,6 +46,11 @@ const (
 	sqlReplayDelivery = `UPDATE parley_deliveries d SET due = clock_timestamp(), failed = false,
 			since = CASE WHEN d.failed THEN clock_timestamp() ELSE d.since END, attempt = CASE WHEN d.failed THEN 0 ELSE d.attempt END
 		FROM parley_endpoints p WHERE p.app = $1::text AND p.id = $2::text AND d.endpoint = p.id AND d.number = $3::bigint`
+
+	// $3 age, $4 reason.
+	sqlFailDeliveries = `UPDATE parley_deliveries d SET failed = true, error = $4::text FROM parley_endpoints p
+		WHERE p.app = $1::text AND p.id = $2::text AND d.endpoint = p.id AND NOT d.failed
+			AND coalesce(d.since, d.created) < now() - $3::bigint * interval '1 microsecond'`
 
 	sqlCountDeliveries = `SELECT count(*) FILTER (WHERE NOT failed), count(*) FILTER (WHERE failed) FROM parley_deliveries`
 )
@@ -119,6 +125,11 @@ func (s *backend) ReplayDelivery(ctx context.Context, app, id string, number int
 		s.told(err == nil)
 		return err
 	})
+}
+
+// FailDeliveries implements session.Outbox.
+func (s *backend) FailDeliveries(ctx context.Context, app, id string, age time.Duration, reason string) error {
+	return s.deliver(ctx, "giving up deliveries", sqlFailDeliveries, wellFormed(app), wellFormed(id), micros(age), text(reason))
 }
 
 // CountDeliveries implements session.Outbox.

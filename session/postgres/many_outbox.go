@@ -150,6 +150,14 @@ func (m *many) FailDelivery(ctx context.Context, d *session.Delivery, reason str
 	return m.change(ctx, d, func(ctx context.Context, s *backend) error { return s.FailDelivery(ctx, d, reason) })
 }
 
+// FailDeliveries implements session.Outbox.
+func (m *many) FailDeliveries(ctx context.Context, app, id string, age time.Duration, reason string) error {
+	_, err := available(ask(ctx, m, m.wait, func(ctx context.Context, s *backend) (struct{}, error) {
+		return struct{}{}, s.FailDeliveries(ctx, app, id, age, reason)
+	}))
+	return err
+}
+
 // ClaimDeliveries implements session.Outbox. No database gets more than its part of
 // the limit before the others had theirs. The room of a subscription is that in each of
 // them.

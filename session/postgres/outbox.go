@@ -85,7 +85,7 @@ const (
 
 	// It also deletes what is left of endpoints that were deleted.
 	sqlSweepDeliveries = `WITH p AS (DELETE FROM parley_published WHERE created < now() - $1::bigint * interval '1 microsecond')
-		DELETE FROM parley_deliveries d WHERE d.failed AND d.created < now() - $1::bigint * interval '1 microsecond'
+		DELETE FROM parley_deliveries d WHERE d.failed AND coalesce(d.since, d.created) < now() - $1::bigint * interval '1 microsecond'
 			OR d.endpoint IS NOT NULL AND NOT EXISTS (SELECT FROM parley_endpoints p WHERE p.id = d.endpoint)`
 )
 

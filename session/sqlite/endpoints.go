@@ -87,6 +87,12 @@ func (s *backend) ReplayDelivery(ctx context.Context, app, id string, number int
 	return nil
 }
 
+// FailDeliveries implements session.Outbox.
+func (s *backend) FailDeliveries(ctx context.Context, app, id string, age time.Duration, reason string) error {
+	return s.deliver(ctx, `UPDATE deliveries SET failed = 1, error = ? WHERE failed = 0 AND coalesce(since, created) < ?
+		AND endpoint = (SELECT id FROM endpoints WHERE id = ? AND app = ?)`, reason, now()-int64(age), id, app)
+}
+
 // CountDeliveries implements session.Outbox.
 func (s *backend) CountDeliveries(ctx context.Context) (pending, failed int64, err error) {
 	err = s.read(ctx, func(c *conn) error {
@@ -101,7 +107,7 @@ func (s *backend) CountDeliveries(ctx context.Context) (pending, failed int64, e
 // SweepDeliveries implements session.Outbox.
 func (s *backend) SweepDeliveries(ctx context.Context, age time.Duration) error {
 	before := now() - int64(age)
-	err := s.deliver(ctx, "DELETE FROM deliveries WHERE failed = 1 AND created < ?", before)
+	err := s.deliver(ctx, "DELETE FROM deliveries WHERE failed = 1 AND coalesce(since, created) < ?", before)
 	if err == nil {
 		err = s.deliver(ctx, "DELETE FROM published WHERE created < ?", before)
 	}

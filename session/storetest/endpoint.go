@@ -170,6 +170,43 @@ func outboxApplicationOrder(p *place) {
 	}
 }
 
+// What a receiver has not accepted for long is given up together, and can be replayed.
+func outboxApplicationGivenUp(p *place) {
+	k := p.as("a", time.Hour)
+	k.subscribe(appKey(), "x")
+	k.subscribe(appKey(), "y")
+	for _, id := range []string{"s", "t"} {
+		k.create(key(id), nil)
+		k.complete(key(id), k.start("in "+id, key(id)))
+	}
+	fail := func(app, id string, age time.Duration) {
+		k.Helper()
+		if err := k.store.Outbox.FailDeliveries(k.Context(), app, id, age, "it is not there"); err != nil {
+			k.Fatal(err)
+		}
+	}
+	fail(appKey().App, "x", time.Hour)
+	fail("another", "x", -time.Hour)
+	fail(appKey().App, "none", -time.Hour)
+	for _, d := range k.waiting("x", "x:in s=completed x:in t=completed") {
+		if d.Failed {
+			k.Errorf("%s is given up", d.Run)
+		}
+	}
+	fail(appKey().App, "x", -time.Hour)
+	list := k.waiting("x", "x:in s=completed x:in t=completed")
+	for _, d := range list {
+		if !d.Failed || d.Error != "it is not there" {
+			k.Errorf("%s is %+v", d.Run, d)
+		}
+	}
+	k.due(10, "y:in s=completed", "y:in t=completed")
+	if err := k.store.Outbox.ReplayDelivery(k.Context(), appKey().App, "x", list[1].Number); err != nil {
+		k.Fatal(err)
+	}
+	k.due(10, "x:in t=completed")
+}
+
 // Nothing is sent to a receiver that was deleted, or about a session that was.
 func outboxApplicationDeleted(p *place) {
 	k := p.as("a", time.Hour)

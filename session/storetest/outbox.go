@@ -33,6 +33,7 @@ func RunOutbox(t *testing.T, open func(t *testing.T) func(session.Options) sessi
 		{"ApplicationChanges", outboxApplicationChanges},
 		{"ApplicationOrder", outboxApplicationOrder},
 		{"ApplicationDeleted", outboxApplicationDeleted},
+		{"ApplicationGivenUp", outboxApplicationGivenUp},
 		{"Notices", outboxNotices},
 		{"Replay", outboxReplay},
 	})
