@@ -90,6 +90,11 @@ func (b *bench) spawnOf(ctx context.Context, program, kind string, args ...strin
 
 // pair starts Parley and the bare server, in this order.
 func (b *bench) pair(ctx context.Context, w workload, scenario string) (both [2]*child, stop func(), err error) {
+	return b.beside(ctx, w, scenario, func() (*child, error) { return b.start(ctx, kindBare, w, scenario) })
+}
+
+// beside starts Parley, and then another server.
+func (b *bench) beside(ctx context.Context, w workload, scenario string, other func() (*child, error)) (both [2]*child, stop func(), err error) {
 	stop = func() {
 		for _, c := range both {
 			if c != nil {
@@ -97,11 +102,12 @@ func (b *bench) pair(ctx context.Context, w workload, scenario string) (both [2]
 			}
 		}
 	}
-	for i, kind := range []string{kindParley, kindBare} {
-		if both[i], err = b.start(ctx, kind, w, scenario); err != nil {
-			stop()
-			return both, nil, err
-		}
+	if both[0], err = b.start(ctx, kindParley, w, scenario); err == nil {
+		both[1], err = other()
+	}
+	if err != nil {
+		stop()
+		return both, nil, err
 	}
 	return both, stop, nil
 }

@@ -7,10 +7,22 @@ import (
 	"fmt"
 )
 
-// cost measures the CPU time that a server spends on a workload.
+// cost measures the CPU time that a server spends on a workload, beside the bare server.
 func cost(w workload) scenario {
+	return costBeside(w, func(ctx context.Context, b *bench) (*child, error) { return b.start(ctx, kindBare, w, w.name) })
+}
+
+// extraCost measures the CPU time that a server spends on a workload, beside a server
+// that does the same in another way.
+func extraCost(w, plain workload) scenario {
+	return costBeside(w, func(ctx context.Context, b *bench) (*child, error) {
+		return b.start(ctx, kindParley, plain, w.name+"-"+plain.name)
+	})
+}
+
+func costBeside(w workload, other func(context.Context, *bench) (*child, error)) scenario {
 	return scenario{w.name, func(ctx context.Context, b *bench) ([]result, error) {
-		both, stop, err := b.pair(ctx, w, w.name)
+		both, stop, err := b.beside(ctx, w, w.name, func() (*child, error) { return other(ctx, b) })
 		if err != nil {
 			return nil, err
 		}
@@ -89,23 +101,26 @@ func (c *child) spend(ctx context.Context, do func() error) (float64, error) {
 // with as many events.
 func alike(both [2]*child, pools [2]pool, w workload) error {
 	const session = "alike"
-	if !w.creates {
-		if err := both[0].createAll(pools[0], w, []string{session}); err != nil {
-			return err
-		}
-	}
 	var shapes [2]string
 	for i, p := range pools {
+		if !w.creates {
+			if err := both[i].createAll(p, w, []string{session}); err != nil {
+				return err
+			}
+		}
 		body, contentType, err := p[0].fetch(w.request(session))
 		if err != nil {
 			return err
 		}
 		shapes[i] = fmt.Sprintf("%s with %d events", contentType, bytes.Count(body, []byte(`"invocationId"`)))
+		if err := both[i].removeAll(p, w, []string{session}); err != nil {
+			return err
+		}
 	}
 	if shapes[0] != shapes[1] {
 		return fmt.Errorf("the servers do different things: %s, and %s", shapes[0], shapes[1])
 	}
-	return both[0].removeAll(pools[0], w, []string{session})
+	return nil
 }
 
 // lastOf is the newest pair of figures, for people who wait.

@@ -15,9 +15,10 @@ type result struct {
 	Unit     string `json:"unit"`
 
 	// Parley is what was measured, and Baseline what it is compared with: the
-	// bare server, for databases the same statements without Parley or the same
-	// load in memory, and for long_session early turns. Both are medians of the
-	// rounds, or percentiles of all. Baseline is 0 when there is nothing to compare with.
+	// bare server, for run_recorded one that does not record, for databases the same
+	// statements without Parley or the same load in memory, and for long_session early
+	// turns. Both are medians of the rounds, or percentiles of all. Baseline is 0 when there
+	// is nothing to compare with.
 	Parley   float64 `json:"parley"`
 	Baseline float64 `json:"baseline,omitzero"`
 

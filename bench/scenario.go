@@ -17,7 +17,7 @@ func scenarios() []scenario {
 	return []scenario{
 		cost(createSession),
 		cost(runTurn),
-		cost(runRecorded),
+		extraCost(runRecorded, runTurn),
 		cost(runSSE),
 		cost(runSSEPieces),
 		cost(runAGUI),
@@ -119,6 +119,7 @@ var (
 const (
 	limitRun        = 3.0  // times the bare server's CPU
 	limitPieces     = 4.0  // times the bare server's CPU
+	limitRecorded   = 1.1  // times the CPU without recording
 	limitGrowth     = 1.3  // times the CPU of an early turn
 	limitIdle       = 600  // bytes per session
 	limitTurn       = 3072 // bytes per turn

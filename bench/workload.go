@@ -28,8 +28,7 @@ var (
 		request: func(session string) request { return create(weatherApp, user, session) },
 	}
 	runTurn = talk("run", "/run", weatherApp, false, limitRun)
-	// runRecorded is run on a server that records all runs. It should take at most 1.1
-	// times the CPU.
+	// runRecorded is run on a server that records all runs.
 	runRecorded  = recordedTurn()
 	runSSE       = talk("run_sse", "/run_sse", weatherApp, false, 0)
 	runSSEPieces = talk("run_sse_pieces", "/run_sse", weatherApp, true, limitPieces)
@@ -73,7 +72,7 @@ func talk(name, path, app string, stream bool, limit float64) workload {
 }
 
 func recordedTurn() workload {
-	w := talk("run_recorded", "/run", weatherApp, false, 0)
+	w := talk("run_recorded", "/run", weatherApp, false, limitRecorded)
 	w.records = true
 	return w
 }
