@@ -30,7 +30,7 @@ func TestReplayOnAnotherServer(t *testing.T) {
 	database := pgtest.Quick(t).Database(t)
 	for _, app := range []string{"tool", "workflow", "astool", "toolset", "remote", "code"} {
 		t.Run(app, func(t *testing.T) {
-			one, other := &edges{instruction: "Be kind.", session: database}, &edges{instruction: "Be kind.", session: database}
+			one, other := &edges{instruction: kind, session: database}, &edges{instruction: kind, session: database}
 			first := one.open(t)
 			runs := converse(t, first, app, false)
 			first.FlushRecordings(t.Context())
@@ -53,6 +53,31 @@ func TestReplayOnAnotherServer(t *testing.T) {
 				t.Errorf("the second server has made %d calls", n)
 			}
 		})
+	}
+}
+
+// What agents are told is stored once for a session, and the recording of a run is short.
+func TestRecordingsShareParts(t *testing.T) {
+	t.Parallel()
+	e := &edges{instruction: kind, session: "sqlite://" + filepath.Join(t.TempDir(), "s.db")}
+	srv := e.open(t)
+	defer func() { srv.Close(context.WithoutCancel(t.Context())) }()
+	parts := map[[32]byte]bool{}
+	for _, run := range converse(t, srv, "tool", false) {
+		srv.FlushRecordings(t.Context())
+		list, err := srv.StoredRecordings(t.Context(), session.Key{App: "tool", User: "u", ID: "s"}, run)
+		if err != nil || len(list) != 1 {
+			t.Fatalf("run %s has the recordings %v, %v", run, list, err)
+		}
+		if doc := list[0].JSON; bytes.Contains(doc, []byte("Be kind.")) || len(doc) > 1000 {
+			t.Errorf("the recording of %s has %d bytes: %s", run, len(doc), doc)
+		}
+		for _, p := range list[0].Parts {
+			parts[p.Digest] = true
+		}
+	}
+	if len(parts) != 1 && len(parts) != 2 { // the instruction, and the tools
+		t.Errorf("the session has %d parts", len(parts))
 	}
 }
 

@@ -301,6 +301,9 @@ func differences(r *replay.Report) string {
 	return string(doc)
 }
 
+// kind is an instruction that the recordings of a session share.
+var kind = strings.Repeat("Be kind. ", 100)
+
 // onlyRecorded are the applications whose runs cannot be repeated from the log.
 var onlyRecorded = map[string]string{
 	"changed":    "the log has what callbacks made of the answer",
@@ -327,7 +330,7 @@ func TestExactReplay(t *testing.T) {
 					if why, only := onlyRecorded[app]; only && !recorded {
 						t.Skip(why)
 					}
-					e := &edges{instruction: "Be kind."}
+					e := &edges{instruction: kind}
 					if url != "" {
 						e.session = "sqlite://" + filepath.Join(t.TempDir(), "s.db")
 					}

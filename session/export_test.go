@@ -14,3 +14,14 @@ func Shrink(cached Store) (before, after int64) {
 	c.shrink()
 	return before, c.logs.Size()
 }
+
+// RecordingParts is how many parts of recordings are kept.
+func (m *Memory) RecordingParts() (n int) {
+	for _, runs := range m.recordings.of {
+		n += len(runs.parts)
+	}
+	return n
+}
+
+// RecordingBytes is how many bytes of recordings are counted.
+func (m *Memory) RecordingBytes() int { return m.recordings.bytes }

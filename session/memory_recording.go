@@ -16,16 +16,29 @@ const maxRecordings = 64 << 20
 // recordings holds the recordings of all sessions.
 type recordings struct {
 	mu    sync.Mutex
-	of    map[*record][]*keptRecording
+	of    map[*record]*recordedRuns
 	order []*keptRecording // oldest first, also deleted ones
 	bytes int
 }
 
-type keptRecording struct {
-	Recording
+// recordedRuns are the recordings of a session.
+type recordedRuns struct {
+	of    *record
+	list  []*keptRecording
+	parts []*keptPart // few: what agents are told changes rarely
+}
 
-	of   *record
-	gone bool
+type keptRecording struct {
+	*Recording // nil if it is deleted
+
+	created time.Time
+	among   *recordedRuns
+}
+
+type keptPart struct {
+	*RecordingPart
+
+	uses int // how many recordings have it
 }
 
 // add adds a recording. It replaces an earlier one of the same run and attempt, which
@@ -33,23 +46,61 @@ type keptRecording struct {
 func (r *recordings) add(rec *record, one *Recording) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	kept := &keptRecording{Recording: *one, of: rec}
-	kept.Created = wallClock()
-	if r.of == nil {
-		r.of = map[*record][]*keptRecording{}
+	runs := r.of[rec]
+	if runs == nil {
+		if runs = (&recordedRuns{of: rec}); r.of == nil {
+			r.of = map[*record]*recordedRuns{}
+		}
+		r.of[rec] = runs
 	}
-	r.of[rec], r.order = append(r.of[rec], kept), append(r.order, kept)
-	r.bytes += len(kept.JSON)
+	r.bytes += len(one.JSON)
+	for i, p := range one.Parts {
+		part, bytes := runs.use(p)
+		if r.bytes += bytes; part != p {
+			same := *one
+			same.Parts = slices.Clone(one.Parts)
+			same.Parts[i], one = part, &same
+		}
+	}
+	kept := &keptRecording{one, wallClock(), runs}
+	runs.list, r.order = append(runs.list, kept), append(r.order, kept)
 	r.shift(func(*keptRecording) bool { return r.bytes > maxRecordings })
 }
 
-// remove removes a recording. r.mu must be held.
+// use notes that a recording has a part. It returns the one that is kept, and the bytes
+// that are new.
+func (runs *recordedRuns) use(p *RecordingPart) (kept *RecordingPart, bytes int) {
+	for _, k := range runs.parts {
+		if k.RecordingPart == p || k.Digest == p.Digest {
+			k.uses++
+			return k.RecordingPart, 0
+		}
+	}
+	runs.parts = append(runs.parts, &keptPart{p, 1})
+	return p, len(p.JSON)
+}
+
+// unuse notes that a recording with a part is deleted. It returns how many bytes are
+// free.
+func (runs *recordedRuns) unuse(p *RecordingPart) int {
+	i := slices.IndexFunc(runs.parts, func(k *keptPart) bool { return k.Digest == p.Digest })
+	k := runs.parts[i]
+	if k.uses--; k.uses > 0 {
+		return 0
+	}
+	runs.parts = slices.Delete(runs.parts, i, i+1)
+	return len(k.JSON)
+}
+
+// remove removes the oldest recording of a session. r.mu must be held.
 func (r *recordings) remove(k *keptRecording) {
 	r.bytes -= len(k.JSON)
-	k.gone, k.JSON = true, nil
-	left := slices.DeleteFunc(r.of[k.of], func(other *keptRecording) bool { return other == k })
-	if r.of[k.of] = left; len(left) == 0 {
-		delete(r.of, k.of)
+	for _, p := range k.Parts {
+		r.bytes -= k.among.unuse(p)
+	}
+	k.Recording = nil
+	if k.among.list = k.among.list[1:]; len(k.among.list) == 0 {
+		delete(r.of, k.among.of)
 	}
 }
 
@@ -57,7 +108,7 @@ func (r *recordings) remove(k *keptRecording) {
 func (r *recordings) shift(goes func(*keptRecording) bool) {
 	n := 0
 	for ; n < len(r.order); n++ {
-		if k := r.order[n]; !k.gone {
+		if k := r.order[n]; k.Recording != nil {
 			if !goes(k) {
 				break
 			}
@@ -71,9 +122,18 @@ func (r *recordings) shift(goes func(*keptRecording) bool) {
 func (r *recordings) forget(rec *record) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, k := range slices.Clone(r.of[rec]) {
-		r.remove(k)
+	runs := r.of[rec]
+	if runs == nil {
+		return
 	}
+	for _, k := range runs.list {
+		r.bytes -= len(k.JSON)
+		k.Recording = nil
+	}
+	for _, k := range runs.parts {
+		r.bytes -= len(k.JSON)
+	}
+	delete(r.of, rec)
 }
 
 // PutRecordings implements Recordings.
@@ -99,9 +159,14 @@ func (m *Memory) Recordings(_ context.Context, key Key, run string) ([]*Recordin
 	defer rec.mu.Unlock()
 	m.recordings.mu.Lock()
 	defer m.recordings.mu.Unlock()
-	for _, k := range m.recordings.of[rec] {
+	runs := m.recordings.of[rec]
+	if runs == nil {
+		return found, nil
+	}
+	for _, k := range runs.list {
 		if k.Run == run {
-			one := k.Recording
+			one := *k.Recording
+			one.Created = k.created
 			found = slices.DeleteFunc(found, func(earlier *Recording) bool { return earlier.Attempt == one.Attempt })
 			found = append(found, &one)
 		}
@@ -115,6 +180,6 @@ func (m *Memory) SweepRecordings(_ context.Context, age time.Duration) (done boo
 	before := wallClock().Add(-age)
 	m.recordings.mu.Lock()
 	defer m.recordings.mu.Unlock()
-	m.recordings.shift(func(k *keptRecording) bool { return k.Created.Before(before) })
+	m.recordings.shift(func(k *keptRecording) bool { return k.created.Before(before) })
 	return true, nil
 }

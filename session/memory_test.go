@@ -26,6 +26,15 @@ func TestMemoryOutbox(t *testing.T) {
 	})
 }
 
+func TestMemoryRecordingParts(t *testing.T) {
+	t.Parallel()
+	memory := session.NewMemoryBackend(0)
+	storetest.RunRecordingParts(t, session.NewStore(memory), memory.RecordingParts)
+	if bytes := memory.RecordingBytes(); bytes != 0 {
+		t.Errorf("%d bytes are counted, and nothing is kept", bytes)
+	}
+}
+
 func TestMemoryRecordings(t *testing.T) {
 	storetest.RunRecordings(t, func(*testing.T) func(session.Options) session.Store {
 		store := session.NewMemory(0)

@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"crypto/sha256"
 	"time"
 )
 
@@ -15,6 +16,20 @@ type Recording struct {
 	Attempt int
 	Created time.Time // by the clock of the store
 	JSON    []byte
+	// Parts are what other recordings of the session may have too, in the order in
+	// which JSON refers to them. A session has each of them once.
+	Parts []*RecordingPart
+}
+
+// RecordingPart is a part that recordings of a session share. It is not changed.
+type RecordingPart struct {
+	Digest [sha256.Size]byte // of JSON
+	JSON   []byte
+}
+
+// NewRecordingPart returns a part of recordings.
+func NewRecordingPart(doc []byte) *RecordingPart {
+	return &RecordingPart{sha256.Sum256(doc), doc}
 }
 
 // Recordings is the part of a Store that keeps recordings of runs. They are deleted
@@ -29,6 +44,6 @@ type Recordings interface {
 	Recordings(ctx context.Context, key Key, run string) ([]*Recording, error)
 
 	// SweepRecordings deletes a limited number of recordings that are older than age,
-	// and reports whether there are no more.
+	// with the parts that no other recording has, and reports whether there are no more.
 	SweepRecordings(ctx context.Context, age time.Duration) (done bool, err error)
 }

@@ -1,11 +1,13 @@
 package playback
 
 import (
+	"slices"
 	"strconv"
 	"time"
 
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/wire"
+	"github.com/parley-run/parley/session"
 )
 
 // maxSearch is how many events are searched for the one with an answer or a content.
@@ -23,7 +25,7 @@ func (r *recorder) encode(doc []byte) []byte {
 			doc = append(doc, ',')
 		}
 		doc = r.encodeStep(doc, &r.steps[i])
-		if len(doc) > maxRecording {
+		if len(doc)+r.shared > maxRecording {
 			doc, r.truncated = doc[:end], true
 			break
 		}
@@ -79,7 +81,7 @@ func (r *recorder) encodeRequest(doc []byte, s *step) []byte {
 	if s.as > 0 {
 		doc = strconv.AppendInt(append(doc, `,"as":`...), int64(s.as), 10)
 	} else {
-		doc = append(doc, s.fixed.doc...)
+		doc = r.encodeParts(append(doc, s.fixed.doc...), s.fixed.parts)
 	}
 	if len(s.added) == 0 {
 		return append(doc, '}')
@@ -102,6 +104,39 @@ func (r *recorder) encodeRequest(doc []byte, s *step) []byte {
 		doc = append(doc, raw...)
 	}
 	return append(doc, "]}"...)
+}
+
+// encodeParts appends the numbers of parts.
+func (r *recorder) encodeParts(doc []byte, parts []*session.RecordingPart) []byte {
+	if len(parts) == 0 {
+		return doc
+	}
+	if len(r.parts) == 0 { // the usual case
+		r.parts = slices.Clip(parts)
+		for _, p := range parts {
+			r.shared += len(p.JSON)
+		}
+	}
+	doc = append(doc, `,"parts":`...)
+	for i, p := range parts {
+		mark := byte(',')
+		if i == 0 {
+			mark = '['
+		}
+		doc = strconv.AppendInt(append(doc, mark), int64(r.part(p)), 10)
+	}
+	return append(doc, ']')
+}
+
+// part returns the number of a part.
+func (r *recorder) part(p *session.RecordingPart) int {
+	n := slices.Index(r.parts, p)
+	if n < 0 {
+		n = len(r.parts)
+		r.parts = append(r.parts, p)
+		r.shared += len(p.JSON)
+	}
+	return n + 1
 }
 
 // holder returns the event before end that has a content, which is probably the one

@@ -2,12 +2,14 @@ package playback
 
 import (
 	"encoding/json"
+	"slices"
 	"sync"
 
 	"github.com/parley-run/parley/internal/agentrt"
 	"github.com/parley-run/parley/internal/wire"
 	"github.com/parley-run/parley/model"
 	"github.com/parley-run/parley/replay"
+	"github.com/parley-run/parley/session"
 )
 
 // encodings keeps the encoded forms of what is the same in most requests of an agent.
@@ -15,27 +17,47 @@ type encodings struct {
 	mu      sync.Mutex
 	agents  map[agentOf]*fixed
 	byTools map[*model.Declaration]encodedTools
-	configs map[*model.Config]json.RawMessage
+	configs map[*model.Config]encodedMember
 }
 
 type encodedTools struct {
-	of  []model.Declaration
-	doc json.RawMessage
+	of []model.Declaration
+	encodedMember
+}
+
+// encodedMember is a member of a request: a part that the recordings of a session share,
+// or, if it is short, text.
+type encodedMember struct {
+	value json.RawMessage
+	part  *session.RecordingPart
+	text  []byte
+}
+
+// minPart is how many bytes are worth a part.
+const minPart = 128
+
+func newMember(name string, value []byte) encodedMember {
+	text := slices.Concat([]byte(`,"`+name+`":`), value)
+	if len(text) < minPart {
+		return encodedMember{value: value, text: text}
+	}
+	text[0] = '{'
+	return encodedMember{value: value, part: session.NewRecordingPart(append(text, '}'))}
 }
 
 // maxEncodings is how many forms are kept. Agents have few; toolsets and callbacks may
 // make new ones for each request.
 const maxEncodings = 1000
 
-func (e *encodings) tools(list []model.Declaration) json.RawMessage {
+func (e *encodings) tools(list []model.Declaration) encodedMember {
 	if len(list) == 0 {
-		return nil
+		return encodedMember{}
 	}
 	e.mu.Lock()
 	known, ok := e.byTools[&list[0]]
 	e.mu.Unlock()
 	if ok && len(known.of) == len(list) {
-		return known.doc
+		return known.encodedMember
 	}
 	docs := make([]replay.Declaration, len(list))
 	for i, d := range list {
@@ -43,20 +65,21 @@ func (e *encodings) tools(list []model.Declaration) json.RawMessage {
 	}
 	doc, err := json.Marshal(docs)
 	if err != nil {
-		return nil
+		return encodedMember{}
 	}
+	m := newMember("tools", doc)
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.byTools == nil || len(e.byTools) >= maxEncodings {
 		e.byTools = map[*model.Declaration]encodedTools{}
 	}
-	e.byTools[&list[0]] = encodedTools{list, doc}
-	return doc
+	e.byTools[&list[0]] = encodedTools{list, m}
+	return m
 }
 
-func (e *encodings) config(c *model.Config) json.RawMessage {
+func (e *encodings) config(c *model.Config) encodedMember {
 	if c == nil {
-		return nil
+		return encodedMember{}
 	}
 	e.mu.Lock()
 	known, ok := e.configs[c]
@@ -70,15 +93,16 @@ func (e *encodings) config(c *model.Config) json.RawMessage {
 	}
 	doc, err := json.Marshal(set)
 	if err != nil {
-		return nil
+		return encodedMember{}
 	}
+	m := newMember("config", doc)
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.configs == nil || len(e.configs) >= maxEncodings {
-		e.configs = map[*model.Config]json.RawMessage{}
+		e.configs = map[*model.Config]encodedMember{}
 	}
-	e.configs[c] = doc
-	return doc
+	e.configs[c] = m
+	return m
 }
 
 type agentOf struct{ app, agent string }
@@ -90,7 +114,8 @@ type fixed struct {
 	config      *model.Config
 	name        string // of the model
 	step        []byte // the beginning of the step
-	doc         []byte // the members of the request
+	doc         []byte // the members of the request that are not parts
+	parts       []*session.RecordingPart
 }
 
 // is reports whether a request has the same.
@@ -110,14 +135,14 @@ func (e *encodings) of(app, agent, name string, req *model.Request) *fixed {
 	}
 	f := &fixed{instruction: req.Instruction, tools: req.Tools, config: req.Config, name: name}
 	f.step = wire.Quote(append(member([]byte(`{"kind":"model"`), "agent", agent), `,"name":`...), name)
+	members := []encodedMember{e.tools(req.Tools), e.config(req.Config)}
 	if f.instruction != "" {
-		f.doc = wire.Quote(append(f.doc, `,"instruction":`...), f.instruction)
+		members = append(members, newMember("instruction", wire.Quote(nil, f.instruction)))
 	}
-	if doc := e.tools(req.Tools); doc != nil {
-		f.doc = append(append(f.doc, `,"tools":`...), doc...)
-	}
-	if doc := e.config(req.Config); doc != nil {
-		f.doc = append(append(f.doc, `,"config":`...), doc...)
+	for _, m := range members {
+		if f.doc = append(f.doc, m.text...); m.part != nil {
+			f.parts = append(f.parts, m.part)
+		}
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -94,7 +94,7 @@ func (p *player) request(at agentrt.Place, req *model.Request) *replay.Request {
 	}
 	p.sent[at] = len(contents)
 	p.mu.Unlock()
-	doc := &replay.Request{Instruction: req.Instruction, Tools: p.encoded.tools(req.Tools), Config: p.encoded.config(req.Config), Contents: len(contents)}
+	doc := &replay.Request{Instruction: req.Instruction, Tools: p.encoded.tools(req.Tools).value, Config: p.encoded.config(req.Config).value, Contents: len(contents)}
 	for _, c := range contents[from:] {
 		if raw, err := c.MarshalJSON(); err == nil {
 			doc.Added = append(doc.Added, raw)

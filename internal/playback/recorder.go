@@ -15,6 +15,7 @@ import (
 	"github.com/parley-run/parley/internal/run"
 	"github.com/parley-run/parley/internal/toolresult"
 	"github.com/parley-run/parley/model"
+	"github.com/parley-run/parley/session"
 	"github.com/parley-run/parley/tool"
 )
 
@@ -34,13 +35,20 @@ type recorder struct {
 	bytes     int // of what the steps hold in encoded form
 	truncated bool
 	done      bool
+	parts     []*session.RecordingPart
+	shared    int // bytes of parts
 
-	// Most runs have no more than a call of a model, one of a tool, and the answer, one
-	// after the other (BenchmarkRecord).
-	usual [3]step
-	own   asking
-	used  bool // own is
+	// Most runs call one model at a time (BenchmarkRecord).
+	own  asking
+	used bool // own is
 }
+
+// stepLists has lists of steps that can be used again.
+var stepLists = sync.Pool{New: func() any { return new(stepList) }}
+
+// stepList has space for the steps of most runs: a call of a model, one of a tool, and
+// the answer.
+type stepList [3]step
 
 // step is a call that was answered.
 type step struct {
@@ -160,6 +168,15 @@ func added(last, n int) int {
 	return last
 }
 
+// release forgets the steps. r.mu must be held.
+func (r *recorder) release() {
+	clear(r.steps)
+	if len(stepList{}) == cap(r.steps) {
+		stepLists.Put((*stepList)(r.steps[:cap(r.steps)]))
+	}
+	r.steps = nil
+}
+
 func failed(err error) *encodedAnswer {
 	if coded, ok := errors.AsType[*model.ResponseError](err); ok {
 		return &encodedAnswer{err: coded.Message, code: coded.Code}
@@ -261,7 +278,7 @@ func (r *recorder) add(s *step, began time.Time) {
 		return
 	}
 	if r.steps == nil {
-		r.steps = r.usual[:0]
+		r.steps = stepLists.Get().(*stepList)[:0] //nolint:forcetypeassert // it has nothing else
 	}
 	r.steps = append(r.steps, *s)
 }

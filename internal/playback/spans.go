@@ -109,8 +109,8 @@ func (t *tracer) run(list []*session.Recording) bool {
 	row := t.of.run
 	began := row.Created
 	for n, one := range list {
-		var r stored
-		if json.Unmarshal(one.JSON, &r) != nil {
+		r, err := read(one)
+		if err != nil {
 			return false
 		}
 		root := t.add(nil, "invocation", began, began, map[string]any{

@@ -11,8 +11,9 @@ import (
 	"github.com/parley-run/parley/session"
 )
 
-// stored is a recording as it is stored. What the log has is the id of an event there;
-// recordings of earlier versions have everything in full.
+// stored is a recording as it is stored. What the log has is the id of an event there,
+// and what other recordings of the session also have is a part; recordings of earlier
+// versions have everything in full.
 type stored struct {
 	replay.Recording
 
@@ -34,7 +35,34 @@ type storedRequest struct {
 
 	// As is the number of the step with the same instruction, tools and settings.
 	As int `json:"as"`
+	// Parts are the numbers of the parts that have them.
+	Parts []int `json:"parts"`
 }
+
+// read decodes a recording with its parts.
+func read(one *session.Recording) (*stored, error) {
+	r := &stored{}
+	if err := json.Unmarshal(one.JSON, r); err != nil {
+		return nil, err
+	}
+	for _, s := range r.Steps {
+		if s.Request == nil {
+			continue
+		}
+		for _, n := range s.Request.Parts {
+			if n < 1 || n > len(one.Parts) {
+				return nil, errPart
+			}
+			if err := json.Unmarshal(one.Parts[n-1].JSON, &s.Request.Request); err != nil {
+				return nil, fmt.Errorf("%w: %w", errPart, err)
+			}
+		}
+	}
+	return r, nil
+}
+
+// errPart means that the store does not have a part of a recording.
+var errPart = errors.New("the store does not have a part of the recording")
 
 // errReference means that a recording refers to an event that is not in the log.
 var errReference = errors.New("the log does not have an event of the recording")
@@ -44,8 +72,8 @@ func parse(list []*session.Recording, of *original) (*replay.Recording, error) {
 	all := &replay.Recording{Steps: []*replay.Step{}}
 	events := references{of: of}
 	for n, one := range list {
-		var r stored
-		if err := json.Unmarshal(one.JSON, &r); err != nil {
+		r, err := read(one)
+		if err != nil {
 			return nil, fmt.Errorf("read the recording of the run %s: %w", one.Run, err)
 		}
 		all.Code, all.Tools = r.Code, r.Tools

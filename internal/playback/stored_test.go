@@ -32,19 +32,25 @@ const (
 	referring = `{"steps":[{"kind":"model","agent":"a","name":"n","ms":1.5,"request":{"contents":1,"instruction":"Be kind.","added":[0]},"event":"e1"},` +
 		`{"kind":"tool","agent":"a","name":"note","ms":0.001,"call":"c","args":{},"event":"e2"},` +
 		`{"kind":"model","agent":"a","name":"n","ms":2,"request":{"contents":3,"as":1,"added":[1,"e2"]},"output":{"content":{"role":"model","parts":[{"text":"done"}]}}}],"code":"x"}`
+	// inParts has what other recordings of the session also have as a part.
+	inParts = `{"steps":[{"kind":"model","agent":"a","name":"n","ms":1.5,"request":{"contents":1,"parts":[2,1],"added":[0]},"event":"e1"},` +
+		`{"kind":"tool","agent":"a","name":"note","ms":0.001,"call":"c","args":{},"event":"e2"},` +
+		`{"kind":"model","agent":"a","name":"n","ms":2,"request":{"contents":3,"as":1,"added":[1,"e2"]},"output":{"content":{"role":"model","parts":[{"text":"done"}]}}}],"code":"x"}`
 	dangling = `{"steps":[{"kind":"model","agent":"a","name":"n","ms":1.5,"event":"gone"}]}`
 )
 
 func recordings(docs ...string) (list []*session.Recording) {
 	for i, doc := range docs {
-		list = append(list, &session.Recording{Run: "r", Attempt: i + 1, JSON: []byte(doc)})
+		list = append(list, &session.Recording{Run: "r", Attempt: i + 1, JSON: []byte(doc), Parts: []*session.RecordingPart{
+			session.NewRecordingPart([]byte(`{"tools":[{"name":"note"}]}`)), session.NewRecordingPart([]byte(`{"instruction":"Be kind."}`)),
+		}})
 	}
 	return list
 }
 
 func TestParseStored(t *testing.T) {
 	t.Parallel()
-	for _, doc := range []string{inFull, referring} {
+	for _, doc := range []string{inFull, referring, inParts} {
 		r, err := parse(recordings(doc), aRun(t))
 		if err != nil {
 			t.Fatal(err)
@@ -76,6 +82,29 @@ func TestParseStored(t *testing.T) {
 		if string(last.Added[i]) != want {
 			t.Errorf("content %d is %s", i, last.Added[i])
 		}
+	}
+}
+
+// A recording whose parts are missing must not be repeated as if there were none.
+func TestParseParts(t *testing.T) {
+	t.Parallel()
+	list := recordings(inParts)
+	r, err := parse(list, aRun(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, i := range []int{0, 2} {
+		if req := r.Steps[i].Request; req.Instruction != "Be kind." || string(req.Tools) != `[{"name":"note"}]` {
+			t.Errorf("the request of step %d is %+v", i+1, req)
+		}
+	}
+	list[0].Parts = list[0].Parts[:1]
+	if _, err := parse(list, aRun(t)); !errors.Is(err, errPart) {
+		t.Errorf("a recording without one of its parts: %v", err)
+	}
+	list[0].Parts = append(list[0].Parts, &session.RecordingPart{})
+	if _, err := parse(list, aRun(t)); !errors.Is(err, errPart) {
+		t.Errorf("a recording with an empty part: %v", err)
 	}
 }
 

@@ -1,10 +1,12 @@
 package playback
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"log/slog"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 
@@ -141,20 +143,40 @@ func (r *recorded) Done() {
 	}
 	if r.secrets != nil {
 		kept = r.secrets.Scrub(kept)
+		r.scrubParts()
 	}
-	r.to.add(&session.Recording{Key: r.work.Key, Run: r.work.Run, Attempt: r.work.Attempt, JSON: kept})
-	clear(r.steps)
-	r.steps = nil
+	r.to.add(&session.Recording{Key: r.work.Key, Run: r.work.Run, Attempt: r.work.Attempt, JSON: kept, Parts: r.parts})
+	r.release()
+}
+
+// scrubParts removes secrets from the parts.
+func (r *recorded) scrubParts() {
+	for i, p := range r.parts {
+		if clean := r.secrets.Scrub(p.JSON); !bytes.Equal(clean, p.JSON) {
+			r.parts = slices.Clone(r.parts) // others have it too
+			r.parts[i] = session.NewRecordingPart(clean)
+		}
+	}
+}
+
+// size is how many bytes a recording has.
+func size(r *session.Recording) int {
+	n := len(r.JSON)
+	for _, p := range r.Parts {
+		n += len(p.JSON)
+	}
+	return n
 }
 
 func (r *Recorder) add(one *session.Recording) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.bytes+len(one.JSON) > maxPending {
+	bytes := size(one)
+	if r.bytes+bytes > maxPending {
 		r.log.Warn("dropped the recording of a run: the store is too slow", "run_id", one.Run)
 		return
 	}
-	r.pending, r.bytes = append(r.pending, one), r.bytes+len(one.JSON)
+	r.pending, r.bytes = append(r.pending, one), r.bytes+bytes
 	if r.idle == nil {
 		r.idle = make(chan struct{})
 		signal(r.wake)
@@ -215,7 +237,7 @@ func (r *Recorder) put(ctx context.Context) {
 		}
 		r.mu.Lock()
 		for _, one := range batch {
-			r.bytes -= len(one.JSON)
+			r.bytes -= size(one)
 		}
 		if r.pending = r.pending[n:]; len(r.pending) == 0 {
 			r.pending = nil

@@ -34,6 +34,7 @@ var kinds = []rowsOf{
 	{"parley_journal", "o", "t.session = o.ordinal"},
 	{"parley_deaths", "o", "t.session = o.ordinal"},
 	{"parley_recordings", "o", "t.session = o.ordinal"},
+	{"parley_recording_parts", "o", "t.session = o.ordinal"},
 	{"parley_said", "o", "t.session = o.ordinal"},
 	{"parley_said_until", "o", "t.session = o.ordinal"},
 	{"parley_subscriptions", "o", "t.session = o.ordinal"},

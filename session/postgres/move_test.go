@@ -62,7 +62,7 @@ func fillUser(t *testing.T, s session.Backend, key session.Key) {
 	_, secret := s.PutSecret(ctx, &session.Secret{SecretID: session.SecretID{App: key.App, User: key.User, Name: "n"}, Sealed: []byte("sealed")})
 	_, secret2 := s.PutSecret(ctx, &session.Secret{SecretID: session.SecretID{App: key.App, User: key.User, Session: key.ID, Name: "n"}, Sealed: []byte("sealed2")})
 	remembered := s.Remember(ctx, key, []*session.Remembered{{Event: "first", Author: "a", Time: time.Now(), Content: []byte("{}"), Words: []string{"word", "other"}}})
-	recorded := recordings.PutRecordings(ctx, []*session.Recording{{Key: key, Run: key.ID + "-ended", Attempt: 1, JSON: []byte("{}")}})
+	recorded := recordings.PutRecordings(ctx, []*session.Recording{{Key: key, Run: key.ID + "-ended", Attempt: 1, JSON: []byte("{}"), Parts: []*session.RecordingPart{session.NewRecordingPart([]byte("p"))}}})
 	schedules, _ := s.(session.Schedules)
 	at := time.Unix(2_000_000_000, 0)
 	scheduled := schedules.PutSchedule(ctx, &session.Schedule{App: key.App, User: key.User, ID: "daily", JSON: []byte("{}"), Next: at})
@@ -117,7 +117,9 @@ func described(t *testing.T, s session.Backend, key session.Key) string {
 	deliveries, err5 := outbox.Deliveries(ctx, key)
 	recordings, _ := s.(session.Recordings)
 	recorded, err6 := recordings.Recordings(ctx, key, key.ID+"-ended")
-	fmt.Fprintln(&b, len(recorded))
+	for _, one := range recorded {
+		fmt.Fprintf(&b, "%s %s\n", one.JSON, one.Parts[0].JSON)
+	}
 	searcher, _ := s.(session.Searcher)
 	said, _, err9 := searcher.Search(ctx, key.App, key.User, "this", session.Page{})
 	for _, one := range said {

@@ -103,7 +103,7 @@ func TestNewerSchema(t *testing.T) {
 	open(t, database, session.Options{})
 	sql(t, database, "INSERT INTO parley_schema (version) VALUES (99)")
 	_, err := postgres.Open(t.Context(), database, session.Options{})
-	const want = "the database was written by a newer version of Parley (schema 99, this one knows 19): use that version, or another database"
+	const want = "the database was written by a newer version of Parley (schema 99, this one knows 20): use that version, or another database"
 	if err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("Open: error %v, want %s", err, want)
 	}
@@ -332,7 +332,7 @@ func TestOpenSettlesOldWaits(t *testing.T) {
 	t.Parallel()
 	database := pgtest.Quick(t).Database(t)
 	open(t, database, session.Options{})
-	sql(t, database, `ALTER TABLE parley_runs DROP COLUMN resumed_by, DROP COLUMN models`, `ALTER TABLE parley_sessions DROP COLUMN origin, DROP COLUMN root, DROP COLUMN subscriptions`, `DROP TABLE parley_deaths, parley_deliveries, parley_endpoints, parley_published, parley_subscriptions, parley_usage_log, parley_model_usage, parley_recordings, parley_firings, parley_schedules, parley_said, parley_said_until, parley_place, parley_members, parley_slots, parley_moving`, `DROP INDEX parley_sessions_hidden, parley_runs_waiting_of`, `ALTER TABLE parley_state DROP COLUMN stamp, DROP COLUMN origin`, `ALTER TABLE parley_events DROP COLUMN sum`, `DELETE FROM parley_schema WHERE version >= 6`,
+	sql(t, database, `ALTER TABLE parley_runs DROP COLUMN resumed_by, DROP COLUMN models`, `ALTER TABLE parley_sessions DROP COLUMN origin, DROP COLUMN root, DROP COLUMN subscriptions`, `DROP TABLE parley_deaths, parley_deliveries, parley_endpoints, parley_published, parley_subscriptions, parley_usage_log, parley_model_usage, parley_recordings, parley_recording_parts, parley_firings, parley_schedules, parley_said, parley_said_until, parley_place, parley_members, parley_slots, parley_moving`, `DROP INDEX parley_sessions_hidden, parley_runs_waiting_of`, `ALTER TABLE parley_state DROP COLUMN stamp, DROP COLUMN origin`, `ALTER TABLE parley_events DROP COLUMN sum`, `DELETE FROM parley_schema WHERE version >= 6`,
 		`INSERT INTO parley_runs (session, number, nonce, id, status, resumes, first, created, ended)
 		SELECT 1, number, number, id, status, resumes, number, now(), now() FROM (VALUES
 			(1, 'w1', 'waiting', ''), (2, 'w2', 'waiting', 'w1'), (3, 'done', 'completed', 'w2'),

@@ -181,6 +181,13 @@ func TestRecordings(t *testing.T) {
 	})
 }
 
+func TestRecordingParts(t *testing.T) {
+	t.Parallel()
+	url := pgtest.Quick(t).Database(t)
+	store := session.NewStore(open(t, url, session.Options{}))
+	storetest.RunRecordingParts(t, store, func() int { return count(t, url, "parley_recording_parts") })
+}
+
 func TestSchedules(t *testing.T) {
 	t.Parallel()
 	database := pgtest.Quick(t).Database(t)

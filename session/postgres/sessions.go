@@ -72,6 +72,7 @@ const (
 		subscriptions AS (DELETE FROM parley_subscriptions b USING s WHERE b.session = s.ordinal),
 		deliveries AS (DELETE FROM parley_deliveries d USING s WHERE d.session = s.ordinal),
 		recordings AS (DELETE FROM parley_recordings r USING s WHERE r.session = s.ordinal),
+		parts AS (DELETE FROM parley_recording_parts p USING s WHERE p.session = s.ordinal),
 		runs AS (DELETE FROM parley_runs r USING s WHERE r.session = s.ordinal)
 		SELECT ordinal FROM s`
 

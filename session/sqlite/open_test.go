@@ -26,7 +26,7 @@ func TestOpenRefuses(t *testing.T) {
 		{"directory", dir, "it is a directory"},
 		{"no directory", filepath.Join(dir, "none", "s.db"), "its directory does not exist"},
 		{"text", text, "the file is not a SQLite database"},
-		{"newer", newer, "the database was written by a newer version of Parley (schema 99, this one knows 16): use that version, or another database"},
+		{"newer", newer, "the database was written by a newer version of Parley (schema 99, this one knows 17): use that version, or another database"},
 		{"foreign", altered(t, "DROP TABLE parley_schema"), "it has tables that are not Parley's: use another database"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -126,7 +126,7 @@ func TestOpenSettlesOldWaits(t *testing.T) {
 		INSERT INTO sessions (ordinal, digest, owner, app, user, id, hidden, created, updated) VALUES (1, x'00', x'00', 'a', 'u', 's', 0, 0, 0);
 		ALTER TABLE runs DROP COLUMN resumed_by;
 		DROP INDEX sessions_root; ALTER TABLE sessions DROP COLUMN origin; ALTER TABLE sessions DROP COLUMN root;
-		DROP TABLE deaths; DROP TABLE deliveries; DROP TABLE endpoints; DROP TABLE published; DROP TABLE subscriptions; DROP TABLE recordings;
+		DROP TABLE deaths; DROP TABLE deliveries; DROP TABLE endpoints; DROP TABLE published; DROP TABLE subscriptions; DROP TABLE recordings; DROP TABLE recording_parts;
 		DROP TABLE firings; DROP TABLE schedules; DROP TABLE said; DROP TABLE said_until; DROP TABLE said_words;
 		DROP TABLE model_usage; ALTER TABLE runs DROP COLUMN models;
 		ALTER TABLE events DROP COLUMN sum; DROP INDEX runs_waiting_of;

@@ -82,6 +82,17 @@ func TestRecordings(t *testing.T) {
 	})
 }
 
+func TestRecordingParts(t *testing.T) {
+	t.Parallel()
+	s := opened(t, file(t), session.Options{})
+	storetest.RunRecordingParts(t, session.NewStore(s), func() (n int) {
+		if err := s.read(t.Context(), func(c *conn) error { return c.one(`SELECT count(*) FROM recording_parts`, nil, &n) }); err != nil {
+			t.Fatal(err)
+		}
+		return n
+	})
+}
+
 func TestSchedules(t *testing.T) {
 	t.Parallel()
 	storetest.RunSchedules(t, func(t *testing.T) func(session.Options) session.Store {

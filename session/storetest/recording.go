@@ -39,7 +39,14 @@ func (k *kit) recorded(key session.Key, run string) string {
 		if r.Key != key || r.Run != run || r.Created.IsZero() {
 			k.Errorf("a recording of %v is %+v", key, r)
 		}
-		words = append(words, fmt.Sprintf("%d:%s", r.Attempt, r.JSON))
+		word := []string{fmt.Sprintf("%d:%s", r.Attempt, r.JSON)}
+		for _, p := range r.Parts {
+			if p.Digest != session.NewRecordingPart(p.JSON).Digest {
+				k.Errorf("the digest of the part %s is %x", p.JSON, p.Digest)
+			}
+			word = append(word, string(p.JSON))
+		}
+		words = append(words, strings.Join(word, "+"))
 	}
 	return strings.Join(words, " ")
 }
@@ -58,6 +65,16 @@ func recordingsPut(p *place) {
 		&session.Recording{Key: two, Run: "r", Attempt: 1, JSON: []byte(`"d"`)},
 	)
 	k.record(&session.Recording{Key: one, Run: "other", Attempt: 1, JSON: []byte{0, 1, 2}})
+	part := session.NewRecordingPart
+	long := strings.Repeat("long ", 20_000)
+	k.record(
+		&session.Recording{Key: one, Run: "parts", Attempt: 1, JSON: []byte(`"a"`), Parts: []*session.RecordingPart{part([]byte("x"))}},
+		&session.Recording{Key: one, Run: "parts", Attempt: 1, JSON: []byte(`"b"`), Parts: []*session.RecordingPart{part([]byte("y")), part([]byte("x"))}},
+		&session.Recording{Key: one, Run: "parts", Attempt: 2, JSON: []byte(`"c"`)},
+		&session.Recording{Key: one, Run: "parts", Attempt: 3, JSON: []byte(`"d"`), Parts: []*session.RecordingPart{part([]byte(long)), part([]byte("y")), part([]byte("z"))}},
+		&session.Recording{Key: two, Run: "parts", Attempt: 1, JSON: []byte(`"e"`), Parts: []*session.RecordingPart{part([]byte("x"))}},
+	)
+	k.record(&session.Recording{Key: two, Run: "parts", Attempt: 2, JSON: []byte(`"f"`), Parts: []*session.RecordingPart{part([]byte("x"))}})
 	for _, where := range []*kit{k, p.as("b", time.Hour)} {
 		for _, tt := range []struct {
 			key       session.Key
@@ -66,6 +83,8 @@ func recordingsPut(p *place) {
 			{one, "r", `1:"a" 2:"b"`},
 			{two, "r", `1:"d"`},
 			{one, "other", "1:\x00\x01\x02"},
+			{one, "parts", `1:"b"+y+x 2:"c" 3:"d"+` + long + "+y+z"},
+			{two, "parts", `1:"e"+x 2:"f"+x`},
 			{one, "none", ""},
 			{key("none"), "r", ""},
 			{one, "\xff", ""},
@@ -101,10 +120,7 @@ func recordingsSweep(p *place) {
 	sweep := func(age time.Duration) {
 		k.Helper()
 		for done := false; !done; {
-			var err error
-			if done, err = k.store.Recordings.SweepRecordings(k.Context(), age); err != nil {
-				k.Fatal(err)
-			}
+			done = k.sweepRecordings(age)
 		}
 	}
 	sweep(time.Hour)
@@ -114,5 +130,71 @@ func recordingsSweep(p *place) {
 	sweep(-time.Hour)
 	if got := k.recorded(at, "r"); got != "" {
 		k.Errorf("old recordings are left: %s", got)
+	}
+}
+
+func (k *kit) sweepRecordings(age time.Duration) (done bool) {
+	k.Helper()
+	done, err := k.store.Recordings.SweepRecordings(k.Context(), age)
+	if err != nil {
+		k.Fatal(err)
+	}
+	return done
+}
+
+// RunRecordingParts tests that a store has what recordings share as often as it is needed. kept returns how many parts the
+// store has, which must be empty.
+func RunRecordingParts(t *testing.T, store session.Store, kept func() int) {
+	t.Helper()
+	k := &kit{T: t, store: taker{store}}
+	one, two := key("one"), key("two")
+	k.create(one, nil)
+	k.create(two, nil)
+	check := func(when string) {
+		t.Helper()
+		needed := map[string]bool{}
+		for _, at := range []session.Key{one, two} {
+			for word := range strings.FieldsSeq(k.recorded(at, "r")) {
+				_, parts, _ := strings.Cut(word, "+")
+				for p := range strings.SplitSeq(parts, "+") {
+					needed[at.ID+" "+p] = true
+				}
+			}
+		}
+		if got := kept(); got != len(needed) {
+			t.Errorf("%s, the store has %d parts, want %d: %v", when, got, len(needed), needed)
+		}
+	}
+	put := func(at session.Key, from, to int, docs ...string) {
+		t.Helper()
+		var list []*session.Recording
+		for i := from; i < to; i++ {
+			r := &session.Recording{Key: at, Run: "r", Attempt: i, JSON: []byte(`{}`)}
+			for _, doc := range docs {
+				r.Parts = append(r.Parts, session.NewRecordingPart([]byte(doc)))
+			}
+			list = append(list, r)
+		}
+		k.record(list...)
+	}
+	put(one, 0, 100, "a", "b")
+	put(one, 100, 110, "b", "c")
+	put(two, 0, 1, "a")
+	check("after all were stored")
+	k.sweepRecordings(time.Hour)
+	check("after nothing was deleted")
+	k.sweepRecordings(-time.Hour)
+	check("after some were deleted")
+	for !k.sweepRecordings(-time.Hour) {
+		check("after more were deleted")
+	}
+	check("after all were deleted")
+	put(one, 0, 2, "a")
+	put(two, 0, 2, "a", "d")
+	k.delete(two)
+	check("after a session was deleted")
+	k.delete(one)
+	if got := kept(); got != 0 {
+		t.Errorf("without sessions, the store has %d parts", got)
 	}
 }
