@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/testkit/pgtest"
 	"github.com/parley-run/parley/session"
 	"github.com/parley-run/parley/session/postgres"
@@ -136,4 +138,60 @@ func pgbench(b *testing.B, database string, epochs []int64) {
 // sessions of one user with 200,000 events.
 func BenchmarkSearch(b *testing.B) {
 	storetest.BenchmarkSearch(b, session.NewStore(open(b, pgtest.Quick(b).Database(b), session.Options{Lease: time.Hour})))
+}
+
+// BenchmarkTogether measures runs with one call of a tool that sixteen clients make
+// together: their beginnings, the calls, and their ends are each one transaction. The
+// database has other sessions and knows it, so that the plans are those of a server in use.
+func BenchmarkTogether(b *testing.B) {
+	database := pgtest.Quick(b).Database(b)
+	s := open(b, database, session.Options{Lease: time.Hour})
+	populate(b, database)
+	sql(b, database, "ANALYZE")
+	ids, epochs, seqs := make([]string, writers), make([]int64, writers), make([]int64, writers)
+	for i := range ids {
+		ids[i] = fmt.Sprint(i)
+		if _, err := s.Create(b.Context(), session.NewSession{Key: key(ids[i])}); err != nil {
+			b.Fatal(err)
+		}
+	}
+	each := func(do func(i int) error) {
+		queued, release := s.HoldGroup()
+		var wg sync.WaitGroup
+		for i := range ids {
+			wg.Go(func() {
+				if err := do(i); err != nil {
+					b.Error(err)
+				}
+			})
+		}
+		for queued() < writers && !b.Failed() {
+			runtime.Gosched()
+		}
+		release()
+		wg.Wait()
+	}
+	b.ReportAllocs()
+	for n := 0; b.Loop(); n++ {
+		id := fmt.Sprint(n)
+		each(func(i int) error {
+			begun, err := s.Begin(b.Context(), session.NewRun{
+				ID: id, Key: key(ids[i]), Request: request, Message: say("message-" + id),
+				Read: session.Read{After: seqs[i]}, Busy: session.Reject,
+			})
+			if err == nil {
+				epochs[i] = begun.Run.Epoch
+			}
+			return err
+		})
+		each(func(i int) error { return s.Append(b.Context(), key(ids[i]), epochs[i], nil, say("call-"+id)) })
+		each(func(i int) error {
+			_, err := s.End(b.Context(), key(ids[i]), epochs[i], session.End{
+				Status: session.Completed, Entries: []*session.Entry{say("result-" + id), say("answer-" + id)}, Usage: event.Usage{Prompt: 1, Total: 1},
+			})
+			seqs[i] += 4
+			return err
+		})
+	}
+	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N*writers), "µs/run")
 }

@@ -53,6 +53,9 @@ func (s *backend) Away() (reads, writes bool) { return s.db.Outage() != nil, s.o
 // AlwaysTogether has statements for several changes also make single ones.
 func (s *backend) AlwaysTogether() { s.group.always = true }
 
+// WaitForGroup has no transaction begin beside another one, also on a machine that is busy.
+func (s *backend) WaitForGroup() { s.group.longest = time.Hour }
+
 // Fold sums usage up.
 func (s *backend) Fold() { s.fold() }
 
@@ -80,7 +83,7 @@ const (
 // SQLTogether are the statements that make changes of several sessions, and the number
 // of their parameters.
 var SQLTogether = map[string]int{
-	sqlAppendTogether: 10, sqlEndTogether: 20, sqlTakeTogether: 11, sqlSessionsTogether: 6, sqlEntriesTogether: 6, sqlMessageTogether: 9,
+	sqlAppendTogether: 10, sqlEndTogether: 20, sqlTakeTogether: 18, sqlTakenTogether: 6,
 }
 
 // OpenMany opens several databases, for tests that look into them.

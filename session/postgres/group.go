@@ -26,7 +26,8 @@ import (
 // owner, or is locked, or if the transaction fails. If it is not known whether the
 // transaction took effect, each caller finds out for its own change.
 type group struct {
-	always bool // also for one change, for tests
+	always  bool          // also for one change, for tests
+	longest time.Duration // replaces the constant if it is not 0, for tests
 
 	mu    sync.Mutex
 	busy  bool // a caller makes changes
@@ -105,7 +106,7 @@ func (s *backend) writeTogether(ctx context.Context, what string, c *change, alo
 		if len(batch) > 0 {
 			leave := sync.OnceFunc(s.group.leave)
 			defer leave()
-			defer time.AfterFunc(longest, leave).Stop()
+			defer time.AfterFunc(cmp.Or(s.group.longest, longest), leave).Stop()
 			if len(batch) == 1 && !s.group.always {
 				return s.attempt(ctx, again, alone)
 			}

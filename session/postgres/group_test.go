@@ -261,6 +261,7 @@ func TestGroupBesideALock(t *testing.T) {
 func TestQueue(t *testing.T) {
 	t.Parallel()
 	s := open(t, pgtest.Quick(t).Database(t), session.Options{Lease: time.Minute})
+	s.WaitForGroup() // the order is that of the transactions
 	one, two := begun(t, s, "one"), begun(t, s, "two")
 	queued, release := s.HoldGroup()
 	left, leave := context.WithCancel(t.Context())
@@ -357,16 +358,22 @@ func TestUsageIsExact(t *testing.T) {
 	}
 }
 
+// populate adds sessions to a database, with runs, events and states.
+func populate(tb testing.TB, database string) {
+	tb.Helper()
+	sql(tb, database, `INSERT INTO parley_sessions (digest, owner, app, usr, id, hidden, nonce, ttl, created, updated)
+			SELECT sha256(int4send(n)), sha256(int4send(n % 10)), 'app', 'user', n::text, false, n, 0, now(), now() FROM generate_series(1, 20000) n`,
+		`INSERT INTO parley_runs (session, number, id, status, nonce, created) SELECT n, n, n::text, 'completed', n, now() FROM generate_series(1, 20000) n`,
+		`INSERT INTO parley_events (session, seq, json) SELECT n / 4, n % 4, '{}' FROM generate_series(1, 40000) n`,
+		`INSERT INTO parley_state (owner, name, value) SELECT int8send(n), 'a', '1' FROM generate_series(1, 20000) n`)
+}
+
 // The statements find what they change by indexes, whatever the number of sessions.
 func TestPlansTogether(t *testing.T) {
 	t.Parallel()
 	database := pgtest.Quick(t).Database(t)
 	open(t, database, session.Options{Lease: time.Minute})
-	sql(t, database, `INSERT INTO parley_sessions (digest, owner, app, usr, id, hidden, nonce, ttl, created, updated)
-			SELECT sha256(int4send(n)), sha256(int4send(n % 10)), 'app', 'user', n::text, false, n, 0, now(), now() FROM generate_series(1, 20000) n`,
-		`INSERT INTO parley_runs (session, number, id, status, nonce, created) SELECT n, n, n::text, 'completed', n, now() FROM generate_series(1, 20000) n`,
-		`INSERT INTO parley_events (session, seq, json) SELECT n / 4, n % 4, '{}' FROM generate_series(1, 40000) n`,
-		`INSERT INTO parley_state (owner, name, value) SELECT int8send(n), 'a', '1' FROM generate_series(1, 20000) n`)
+	populate(t, database)
 	conn, err := pgx.Connect(t.Context(), database)
 	if err != nil {
 		t.Fatal(err)

@@ -20,16 +20,16 @@ import (
 )
 
 // sql runs statements on a connection of its own.
-func sql(t *testing.T, url string, statements ...string) {
-	t.Helper()
-	conn, err := pgx.Connect(t.Context(), url)
+func sql(tb testing.TB, url string, statements ...string) {
+	tb.Helper()
+	conn, err := pgx.Connect(tb.Context(), url)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	defer conn.Close(context.WithoutCancel(t.Context()))
+	defer conn.Close(context.WithoutCancel(tb.Context()))
 	for _, s := range statements {
-		if _, err := conn.Exec(t.Context(), s); err != nil {
-			t.Fatalf("%s: %v", s, err)
+		if _, err := conn.Exec(tb.Context(), s); err != nil {
+			tb.Fatalf("%s: %v", s, err)
 		}
 	}
 }

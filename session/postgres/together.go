@@ -81,52 +81,45 @@ const (
 		deaths AS (DELETE FROM parley_deaths d USING s WHERE d.session = s.ordinal AND d.run = s.run)
 		SELECT op, seq - count, queued > 0, EXISTS (SELECT FROM told) FROM s`
 
-	// $1 digests, $2 ids, $3 requests, $4 idempotency keys, $5 fingerprints, $6 nonces,
-	// $7 and $8 Read.After and Read.Of, $9 owner, $10 lease, $11 mostRead.
+	// $9 ids, $10 requests, $11 idempotency keys, $12 fingerprints, $13 nonces, $14 and
+	// $15 Read.After and Read.Of, $16 owner, $17 lease, $18 mostRead.
 	sqlTakeTogether = `WITH l AS (
 			SELECT s.ordinal, u.*
-			FROM unnest($1::bytea[], $2::text[], $3::bytea[], $4::bytea[], $5::bytea[], $6::bigint[], $7::bigint[], $8::bigint[])
-				WITH ORDINALITY AS u (digest, id, request, idem, fingerprint, nonce, after, of, op)
+			FROM unnest($1::bytea[], $2::bigint[], $9::text[], $10::bytea[], $11::bytea[], $12::bytea[], $13::bigint[], $14::bigint[], $15::bigint[])
+				WITH ORDINALITY AS u (digest, count, id, request, idem, fingerprint, nonce, after, of, op)
 			JOIN parley_sessions s ON s.digest = u.digest
 			WHERE NOT s.busy AND s.queued = 0 AND NOT (u.nonce = ANY (s.retried))
-				AND s.seq <= CASE WHEN u.of IN (0, s.ordinal) THEN u.after ELSE 0 END + $11::bigint
+				AND s.seq <= CASE WHEN u.of IN (0, s.ordinal) THEN u.after ELSE 0 END + $18::bigint
 				AND (u.idem IS NULL OR NOT EXISTS (SELECT FROM parley_runs r WHERE r.session = s.ordinal AND r.idem = u.idem))
 			FOR UPDATE OF s SKIP LOCKED),
 		s AS (
-			UPDATE parley_sessions s SET epoch = nextval('parley_epochs'), run = nextval('parley_numbers'), busy = true
+			UPDATE parley_sessions s SET` + setSeqTogether + `, epoch = nextval('parley_epochs'), run = nextval('parley_numbers'), busy = true
 			FROM l WHERE s.ordinal = l.ordinal
 			RETURNING l.*, s.epoch, s.run, s.seq, s.subscriptions),
+		` + putEventsTogether + `, ` + putStateTogether + `,
 		told AS (` + putDeliveries + ` SELECT unnest(s.subscriptions), s.id, 'running', clock_timestamp(), clock_timestamp() FROM s RETURNING number),
 		r AS (
 			INSERT INTO parley_runs (session, number, id, status, owner, epoch, attempt, lease, nonce, first, request, idem, fingerprint, created)
-			SELECT s.ordinal, s.run, s.id, 'running', $9::text, s.epoch, 1, clock_timestamp() + $10::bigint * interval '1 microsecond', s.nonce,
-				s.seq + 1, s.request, s.idem, s.fingerprint, clock_timestamp()
+			SELECT s.ordinal, s.run, s.id, 'running', $16::text, s.epoch, 1, clock_timestamp() + $17::bigint * interval '1 microsecond', s.nonce,
+				s.seq - s.count + 1, s.request, s.idem, s.fingerprint, clock_timestamp()
 			FROM s RETURNING *)
 		SELECT s.op, EXISTS (SELECT FROM told), ` + runColumns + ` FROM s JOIN r ON r.session = s.ordinal`
 
-	// taken are the sessions that the statement before has claimed. $1 digests, $2
-	// nonces.
-	taken = ` FROM unnest($1::bytea[], $2::bigint[], $3::bytea[], $4::bytea[], $5::bigint[], $6::bigint[])
+	// The sessions that the statement before has claimed, as they are now, with their
+	// states and the entries before the messages. It sees what was stored after that
+	// statement began and before it had locked the sessions. $1 digests, $2 nonces, $3
+	// users, $4 applications, $5 and $6 Read.After and Read.Of.
+	sqlTakenTogether = `SELECT u.op, ` + sessionColumns + `, state.names, state.vals, log.seqs, log.texts, log.sums
+		FROM unnest($1::bytea[], $2::bigint[], $3::bytea[], $4::bytea[], $5::bigint[], $6::bigint[])
 			WITH ORDINALITY AS u (digest, nonce, usr, app, after, of, op)
 		JOIN parley_sessions s ON s.digest = u.digest
-		JOIN parley_runs r ON r.session = s.ordinal AND r.number = s.run AND r.nonce = u.nonce`
-
-	sqlSessionsTogether = `SELECT u.op, ` + sessionColumns + `, state.names, state.vals` + taken + `,
+		JOIN parley_runs r ON r.session = s.ordinal AND r.number = s.run AND r.nonce = u.nonce,
 		LATERAL (SELECT array_agg(t.name) AS names, array_agg(t.value) AS vals
-			FROM parley_state t WHERE t.owner = ANY (ARRAY[int8send(s.ordinal), u.usr, u.app])) AS state`
-
-	sqlEntriesTogether = `SELECT u.op, e.seq, e.json, e.sum` + taken + `
-		JOIN parley_events e ON e.session = s.ordinal AND e.seq > CASE WHEN u.of IN (0, s.ordinal) THEN u.after ELSE 0 END
-		ORDER BY u.op, e.seq`
-
-	// $9 nonces.
-	sqlMessageTogether = `WITH s AS (
-			UPDATE parley_sessions s SET seq = s.seq + l.count, updated = greatest(s.updated, clock_timestamp())
-			FROM unnest($1::bytea[], $2::bigint[], $9::bigint[]) WITH ORDINALITY AS l (digest, count, nonce, op), parley_runs r
-			WHERE s.digest = l.digest AND r.session = s.ordinal AND r.number = s.run AND r.nonce = l.nonce AND r.first = s.seq + 1
-			RETURNING l.op, l.count, s.ordinal, s.seq),
-		` + putEventsTogether + `, ` + putStateTogether + `
-		SELECT op FROM s`
+			FROM parley_state t WHERE t.owner = ANY (ARRAY[int8send(s.ordinal), u.usr, u.app])) AS state,
+		LATERAL (SELECT array_agg(e.seq) AS seqs, array_agg(e.json) AS texts, array_agg(e.sum) AS sums FROM (
+			SELECT e.seq, e.json, e.sum FROM parley_events e
+			WHERE e.session = s.ordinal AND e.seq > CASE WHEN u.of IN (0, s.ordinal) THEN u.after ELSE 0 END AND e.seq < r.first
+			ORDER BY e.seq) AS e) AS log`
 )
 
 // together reports whether nothing in the changes needs a statement of its own.
@@ -244,23 +237,19 @@ func queueEnds(b *pgx.Batch, list []*change) func(pgx.BatchResults) error {
 	}
 }
 
-// queueBegins claims sessions, reads them, and appends the messages, like
+// queueBegins claims sessions, appends the messages, and reads the sessions, like
 // beginning.take.
 func (s *backend) queueBegins(b *pgx.Batch, list []*change) func(pgx.BatchResults) error {
 	l := logsOf(list)
 	nonces := column(list, func(c *change) int64 { return c.begin.nonce })
 	after := column(list, func(c *change) int64 { return max(c.begin.Read.After, 0) })
 	of := column(list, func(c *change) int64 { return c.begin.Read.Of })
-	b.Queue(sqlTakeTogether, l.digests, column(list, func(c *change) string { return c.begin.ID }),
+	b.Queue(sqlTakeTogether, l.args(column(list, func(c *change) string { return c.begin.ID }),
 		column(list, func(c *change) []byte { return c.begin.request }), column(list, func(c *change) []byte { return c.begin.idem }),
-		column(list, func(c *change) []byte { return c.begin.mark }), nonces, after, of, s.owner, s.lease, int64(mostRead))
-	read := []any{
-		l.digests, nonces, column(list, func(c *change) []byte { user := c.begin.Key.OwnerDigest(); return user[:] }),
-		column(list, func(c *change) []byte { app := c.begin.Key.AppDigest(); return app[:] }), after, of,
-	}
-	b.Queue(sqlSessionsTogether, read...)
-	b.Queue(sqlEntriesTogether, read...)
-	b.Queue(sqlMessageTogether, l.args(nonces)...)
+		column(list, func(c *change) []byte { return c.begin.mark }), nonces, after, of, s.owner, s.lease, int64(mostRead))...)
+	b.Queue(sqlTakenTogether, l.digests, nonces,
+		column(list, func(c *change) []byte { user := c.begin.Key.OwnerDigest(); return user[:] }),
+		column(list, func(c *change) []byte { app := c.begin.Key.AppDigest(); return app[:] }), after, of)
 	return func(results pgx.BatchResults) error { return s.takeBegins(results, list) }
 }
 
@@ -278,38 +267,28 @@ func (s *backend) takeBegins(results pgx.BatchResults, list []*change) error {
 		return err
 	}
 	var row sessionRow
-	err = takeRows(results, list, &op, row.targets(), func(c *change) (err error) {
-		c.begun.Session, err = s.sessionOf(&row, c.begin.Key)
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	var seq int64
-	var text, sum []byte
-	err = takeRows(results, list, &op, []any{&seq, &text, &sum}, func(c *change) error {
-		got := c.begun.Session
-		if !c.begin.Read.NoEvents && seq <= got.Seq {
-			got.Add(session.Load(seq, text, sum))
+	var seqs []int64
+	var texts, sums [][]byte
+	err = takeRows(results, list, &op, append(row.targets(), &seqs, &texts, &sums), func(c *change) (err error) {
+		got, err := s.sessionOf(&row, c.begin.Key)
+		if err != nil {
+			return err
 		}
-		text, sum = nil, nil
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	err = takeRows(results, list, &op, nil, func(c *change) error {
-		c.applied = true
+		if !c.begin.Read.NoEvents {
+			for i, seq := range seqs {
+				got.Add(session.Load(seq, texts[i], sums[i]))
+			}
+		}
+		seqs, texts, sums = nil, nil, nil
+		cut(got, c.begun.Run.First-1) // the state may be the one after the message, as in beginning.done
+		c.begun.Session, c.applied = got, true
 		return nil
 	})
 	if err != nil {
 		return err
 	}
 	for _, c := range list {
-		if c.begun == nil {
-			continue
-		}
-		if !c.applied || c.begun.Session == nil || !c.complete() {
+		if c.begun != nil && (!c.applied || !c.complete()) {
 			return fmt.Errorf("the run %s has begun, and its session was not read", c.begin.ID)
 		}
 	}
