@@ -11,9 +11,9 @@ import (
 func TestRulesAllow(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
-		scopes             []access.Scope
-		user               string
-		own, role, anybody bool
+		scopes            []access.Scope
+		user              string
+		own, role, anyone bool
 	}{
 		"user":           {[]access.Scope{access.Run}, "ann", true, false, true},
 		"another user":   {[]access.Scope{access.Run}, "eve", false, false, true},
@@ -29,7 +29,7 @@ func TestRulesAllow(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for answer, want := range map[string]bool{User: tt.own, RolePrefix + "managers": tt.role, Anyone: tt.anybody} {
+		for answer, want := range map[string]bool{User: tt.own, RolePrefix + "managers": tt.role, Anyone: tt.anyone} {
 			r := &Rule{Tool: "*", Answer: answer}
 			if got := r.allows(c, "ann"); got != want {
 				t.Errorf("%s: a rule for %s allows it: %v, want %v", name, answer, got, want)
