@@ -46,7 +46,9 @@ func (k *keptDelivery) shown() *Delivery {
 }
 
 // tell adds the deliveries about a run whose status has changed. rec.mu must be held.
-func (m *Memory) tell(rec *record, r *Run) {
+func (m *Memory) tell(rec *record, r *Run) { m.tellTraced(rec, r, "") }
+
+func (m *Memory) tellTraced(rec *record, r *Run, trace string) {
 	o := &m.outbox
 	wide := o.wide.Load() > 0 && (r.Status == Waiting || r.Status.Ended())
 	if !rec.told && !wide {
@@ -54,9 +56,9 @@ func (m *Memory) tell(rec *record, r *Run) {
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.add(rec, Delivery{Run: r.ID, Status: r.Status}, o.to[rec])
+	o.add(rec, Delivery{Run: r.ID, Status: r.Status, Trace: trace}, o.to[rec])
 	if wide {
-		o.add(rec, Delivery{Run: r.ID, Status: r.Status, All: true}, o.apps[rec.key.App])
+		o.add(rec, Delivery{Run: r.ID, Status: r.Status, Trace: trace, All: true}, o.apps[rec.key.App])
 	}
 }
 

@@ -355,7 +355,7 @@ func (m *Memory) End(_ context.Context, key Key, epoch int64, end End) (queued b
 		r.Failure, r.Usage, r.Models, r.Last = end.Failure, end.Usage, end.Models, int64(len(rec.entries))
 		r.Resumes = end.Resumes
 		l.end(r, end.Status, now)
-		m.tell(rec, r)
+		m.tellTraced(rec, r, end.Trace)
 		if end.Status == Waiting {
 			m.setWaits(rec, true)
 		}

@@ -51,6 +51,9 @@ type Delivery struct {
 	Run    string
 	// Status is the one that the run has changed to. It may have another one by now.
 	Status Status
+	// Trace says which trace the run was part of, for those who send the delivery; empty
+	// if that is not known.
+	Trace string
 	// Notice, Type and JSON are those of a Notice, and empty for the change of a run.
 	Notice, Type string
 	JSON         []byte

@@ -181,6 +181,8 @@ type End struct {
 	Entries []*Entry // appended last
 	// Settled is what changes about the waits of other runs of the session.
 	Settled []Settled
+	// Trace is that of the Deliveries about the end.
+	Trace string
 	// Discard deletes the run, which must not have appended anything.
 	Discard bool
 }

@@ -40,7 +40,7 @@ func (none) Firing(ctx context.Context, _ session.Key, _ string, _, _ time.Time)
 }
 
 // Sending implements outbox.Observer.
-func (none) Sending(ctx context.Context, _, _ string) (context.Context, func(string)) {
+func (none) Sending(ctx context.Context, _, _, _ string) (context.Context, func(string)) {
 	return ctx, func(string) {}
 }
 

@@ -84,9 +84,10 @@ type Options struct {
 // Observer records attempts.
 type Observer interface {
 	// Sending begins an attempt of a delivery about a run, which may be empty. The context
-	// is part of the trace of the run, if that is known. ended is called with the outcome,
-	// which is empty if the server has ended.
-	Sending(ctx context.Context, kind, run string) (_ context.Context, ended func(outcome string))
+	// is part of the trace of the run, if that is known: here, or by what the Observer of
+	// the engine has marked it with. ended is called with the outcome, which is empty if
+	// the server has ended.
+	Sending(ctx context.Context, kind, run, mark string) (_ context.Context, ended func(outcome string))
 }
 
 // Outbox manages subscriptions, and sends their deliveries. A nil Outbox can be closed.
@@ -247,7 +248,7 @@ func (o *Outbox) deliver(d *session.Delivery) error {
 	ctx, cancel := context.WithTimeout(o.life, timeout)
 	ended := func(string) {}
 	if o.observe != nil {
-		ctx, ended = o.observe.Sending(ctx, d.Kind, d.Run)
+		ctx, ended = o.observe.Sending(ctx, d.Kind, d.Run, d.Trace)
 	}
 	over, err := o.attempt(ctx, d)
 	cancel()

@@ -185,7 +185,7 @@ func (t *turn) close(err error) (next bool) {
 	if r.doubt.Load() && err == nil {
 		err = errDoubt // the agent has ignored its context
 	}
-	end := session.End{Resumes: t.row.Resumes}
+	end := session.End{Resumes: t.row.Resumes, Trace: t.mark()}
 	end.Usage, end.Models = t.ledger.usage()
 	end.Status, end.Failure = t.verdict(err)
 	end.Settled = t.settled(end.Status, undo)

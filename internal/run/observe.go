@@ -127,6 +127,14 @@ func (t *turn) observed() context.Context {
 	return ctx
 }
 
+// mark returns what the Observer knows the trace of the run by; empty if it has none.
+func (t *turn) mark() string {
+	if t.engine.cfg.Observer == nil || !t.trace.begun.Load() {
+		return ""
+	}
+	return t.engine.cfg.Observer.Mark(t.trace.ctx, t.req.Key)
+}
+
 // logger returns a logger with the ids of the run and of its trace.
 func (t *turn) logger() *slog.Logger {
 	ctx := t.recorder.ctx

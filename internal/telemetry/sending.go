@@ -11,10 +11,15 @@ import (
 )
 
 // Sending implements outbox.Observer. The trace of a run is known if the run has ended
-// here.
-func (t *Telemetry) Sending(ctx context.Context, kind, run string) (context.Context, func(outcome string)) {
+// here, or by its mark.
+func (t *Telemetry) Sending(ctx context.Context, kind, run, mark string) (context.Context, func(outcome string)) {
 	var span trace.Span
-	if of, ok := t.ended.get(run); ok && t.tracer != nil {
+	of, ok := t.ended.get(run)
+	if !ok {
+		of = trace.SpanContextFromContext(parse(ctx, mark))
+		ok = of.IsValid()
+	}
+	if ok && t.tracer != nil {
 		ctx, span = t.tracer.Start(trace.ContextWithSpanContext(ctx, of), "notification", trace.WithSpanKind(trace.SpanKindClient),
 			trace.WithAttributes(attribute.String(invocationID, run), attribute.String("parley.notification.kind", kind)))
 	}

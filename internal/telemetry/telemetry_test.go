@@ -152,3 +152,29 @@ func TestLocalTracesAreNotExported(t *testing.T) {
 		})
 	}
 }
+
+// The server that tells others of a run continues its trace, also if another one has worked on it.
+func TestNotificationsContinueTraces(t *testing.T) {
+	t.Parallel()
+	const caller = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+	worker, sender := open(t, 100, 1<<20), open(t, 100, 1<<20)
+	key := session.Key{App: "a", User: "u", ID: "s"}
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/run", nil)
+	r.Header.Set("Traceparent", caller)
+	r, _ = worker.Request(r, "r-1")
+	within, finished := worker.Work(r.Context(), &run.Work{Key: key, Run: "e-1"})
+	mark := worker.Mark(within, key)
+	finished(session.Completed, nil)
+	for name, tt := range map[string]struct {
+		by   *Telemetry
+		mark string
+		want bool
+	}{"the worker": {worker, "", true}, "another server": {sender, mark, true}, "no trace": {sender, "", false}, "a damaged one": {sender, "00-xyz", false}} {
+		ctx, ended := tt.by.Sending(t.Context(), "webhook", "e-1", tt.mark)
+		called := traceparent.Stamp(httptest.NewRequestWithContext(ctx, http.MethodPost, "/", nil)).Header.Get("Traceparent")
+		ended("sent")
+		if strings.Contains(called, "4bf92f3577b34da6a3ce929d0e0e4736") != tt.want {
+			t.Errorf("%s: receivers are told %q", name, called)
+		}
+	}
+}

@@ -74,11 +74,11 @@ const (
 	sqlEnd = endRun + `
 		SELECT seq - $2::bigint, queued > 0, EXISTS (SELECT FROM told) FROM s`
 
-	// $23 to $25 are the ids, statuses and resumed_by of Settled.
+	// $24 to $26 are the ids, statuses and resumed_by of Settled.
 	sqlEndSettling = endRun + `,
 		settled AS (
 			UPDATE parley_runs r SET status = u.status, resumed_by = u.resumed_by
-			FROM s, unnest($23::text[], $24::text[], $25::text[]) AS u (id, status, resumed_by)
+			FROM s, unnest($24::text[], $25::text[], $26::text[]) AS u (id, status, resumed_by)
 			WHERE r.session = s.ordinal AND r.number <> s.run AND r.id = u.id AND (r.status = 'waiting' OR r.resumed_by <> ''))
 		SELECT seq - $2::bigint, queued > 0, EXISTS (SELECT FROM told) FROM s`
 
@@ -93,7 +93,7 @@ const (
 				last = s.seq, ended = clock_timestamp(), owner = '', request = NULL
 			FROM s WHERE r.session = s.ordinal AND r.number = s.run
 			RETURNING r.id),
-		told AS (` + putEnds + ` SELECT t.*, run.id, $12::text, clock_timestamp(), clock_timestamp() FROM run, s CROSS JOIN LATERAL ` + receivers + ` RETURNING number),
+		told AS (` + putTraced + ` SELECT t.*, run.id, $12::text, clock_timestamp(), clock_timestamp(), $23::text FROM run, s CROSS JOIN LATERAL ` + receivers + ` RETURNING number),
 		journal AS (DELETE FROM parley_journal j USING s WHERE j.session = s.ordinal AND j.run = s.run),
 		deaths AS (DELETE FROM parley_deaths d USING s WHERE d.session = s.ordinal AND d.run = s.run)`
 
@@ -267,7 +267,7 @@ func (s *backend) End(ctx context.Context, key session.Key, epoch int64, end ses
 		for _, n := range what.tokens {
 			args = append(args, n)
 		}
-		args = append(args, what.models)
+		args = append(args, what.models, what.trace)
 		if n := len(end.Settled); n > 0 {
 			ids, statuses, by := make([]string, n), make([]string, n), make([]string, n)
 			for i, change := range end.Settled {
@@ -312,7 +312,7 @@ func (s *backend) End(ctx context.Context, key session.Key, epoch int64, end ses
 func endedBy(end *session.End) (what *ended, err error) {
 	u := &end.Usage
 	what = &ended{
-		status: string(end.Status), resumes: end.Resumes,
+		status: string(end.Status), resumes: end.Resumes, trace: wellFormed(end.Trace),
 		tokens: [...]int64{u.Prompt, u.Candidates, u.Total, u.CachedContent, u.Thoughts, u.ToolUsePrompt},
 	}
 	if end.Failure != nil {

@@ -103,7 +103,7 @@ func TestNewerSchema(t *testing.T) {
 	open(t, database, session.Options{})
 	sql(t, database, "INSERT INTO parley_schema (version) VALUES (99)")
 	_, err := postgres.Open(t.Context(), database, session.Options{})
-	const want = "the database was written by a newer version of Parley (schema 99, this one knows 20): use that version, or another database"
+	const want = "the database was written by a newer version of Parley (schema 99, this one knows 21): use that version, or another database"
 	if err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("Open: error %v, want %s", err, want)
 	}

@@ -16,6 +16,7 @@ const (
 
 	// When a run waits or ends, the endpoints of the application of a session s are told, too.
 	putEnds   = `INSERT INTO parley_deliveries (subscription, endpoint, session, run, status, created, due)`
+	putTraced = `INSERT INTO parley_deliveries (subscription, endpoint, session, run, status, created, due, trace)`
 	receivers = `(SELECT unnest(s.subscriptions), NULL::text, NULL::bigint
 		UNION ALL SELECT NULL, p.id, s.ordinal FROM parley_endpoints p WHERE p.app = s.app) AS t`
 
@@ -44,7 +45,7 @@ const (
 		b AS (DELETE FROM parley_subscriptions b USING s WHERE b.session = s.ordinal AND b.id = $2::text RETURNING b.session, b.number)
 		UPDATE parley_sessions s SET subscriptions = array_remove(s.subscriptions, b.number) FROM b WHERE s.ordinal = b.session`
 
-	deliveryColumns = `d.number, d.run, d.status, d.notice, d.type, d.json, d.created, extract(epoch FROM clock_timestamp() - coalesce(d.since, d.created))::float8,
+	deliveryColumns = `d.number, d.run, d.status, d.trace, d.notice, d.type, d.json, d.created, extract(epoch FROM clock_timestamp() - coalesce(d.since, d.created))::float8,
 		d.attempt, d.failed, d.error, d.endpoint IS NOT NULL, coalesce(b.id, p.id), coalesce(b.kind, p.kind), coalesce(b.label, p.label),
 		coalesce(b.created, p.created), coalesce(s.app, p.app), coalesce(s.usr, d.usr, ''), coalesce(s.id, '')`
 
@@ -162,7 +163,7 @@ func scanDelivery(row pgx.CollectableRow) (*session.Delivery, error) {
 	d := &session.Delivery{}
 	var status string
 	var seconds float64
-	err := row.Scan(&d.Number, &d.Run, &status, &d.Notice, &d.Type, &d.JSON, &d.At, &seconds, &d.Attempt, &d.Failed, &d.Error,
+	err := row.Scan(&d.Number, &d.Run, &status, &d.Trace, &d.Notice, &d.Type, &d.JSON, &d.At, &seconds, &d.Attempt, &d.Failed, &d.Error,
 		&d.All, &d.ID, &d.Kind, &d.Label, &d.Created, &d.Key.App, &d.Key.User, &d.Key.ID)
 	d.Status, d.Age = session.Status(status), time.Duration(max(seconds, 0)*float64(time.Second))
 	return d, err

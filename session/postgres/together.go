@@ -45,13 +45,13 @@ const (
 		SELECT op, seq - count FROM s`
 
 	// $9 epochs, $10 statuses, $11 failures, $12 usage, $13 resumes, $14 to $19 tokens,
-	// $20 usage by model.
+	// $20 usage by model, $21 traces.
 	// Runs are locked in the order in which Renew locks them.
 	sqlEndTogether = `WITH l AS (
 			SELECT s.ordinal, u.*
 			FROM unnest($1::bytea[], $2::bigint[], $9::bigint[], $10::text[], $11::bytea[], $12::bytea[], $13::text[],
-				$14::bigint[], $15::bigint[], $16::bigint[], $17::bigint[], $18::bigint[], $19::bigint[], $20::text[])
-				WITH ORDINALITY AS u (digest, count, epoch, status, failure, usage, resumes, prompt, candidates, total, cached, thoughts, tool_prompt, models, op)
+				$14::bigint[], $15::bigint[], $16::bigint[], $17::bigint[], $18::bigint[], $19::bigint[], $20::text[], $21::text[])
+				WITH ORDINALITY AS u (digest, count, epoch, status, failure, usage, resumes, prompt, candidates, total, cached, thoughts, tool_prompt, models, trace, op)
 			JOIN parley_sessions s ON s.digest = u.digest
 			WHERE s.epoch = u.epoch
 			FOR UPDATE OF s SKIP LOCKED),
@@ -75,7 +75,7 @@ const (
 				last = s.seq, ended = clock_timestamp(), owner = '', request = NULL
 			FROM s JOIN locked ON locked.session = s.ordinal WHERE r.session = s.ordinal AND r.number = s.run
 			RETURNING r.session, r.id),
-		told AS (` + putEnds + ` SELECT t.*, run.id, s.status, clock_timestamp(), clock_timestamp()
+		told AS (` + putTraced + ` SELECT t.*, run.id, s.status, clock_timestamp(), clock_timestamp(), s.trace
 			FROM s JOIN run ON run.session = s.ordinal CROSS JOIN LATERAL ` + receivers + ` RETURNING number),
 		journal AS (DELETE FROM parley_journal j USING s WHERE j.session = s.ordinal AND j.run = s.run),
 		deaths AS (DELETE FROM parley_deaths d USING s WHERE d.session = s.ordinal AND d.run = s.run)
@@ -214,6 +214,7 @@ type ended struct {
 	failure, usage  []byte
 	tokens          [6]int64
 	models          *string // JSON
+	trace           string
 }
 
 func queueEnds(b *pgx.Batch, list []*change) func(pgx.BatchResults) error {
@@ -225,7 +226,7 @@ func queueEnds(b *pgx.Batch, list []*change) func(pgx.BatchResults) error {
 	for i := range list[0].end.tokens {
 		args = append(args, column(list, func(c *change) int64 { return c.end.tokens[i] }))
 	}
-	args = append(args, column(list, func(c *change) *string { return c.end.models }))
+	args = append(args, column(list, func(c *change) *string { return c.end.models }), column(list, func(c *change) string { return c.end.trace }))
 	b.Queue(sqlEndTogether, logsOf(list).args(args...)...)
 	return func(results pgx.BatchResults) error {
 		var op, base int64

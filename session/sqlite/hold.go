@@ -133,7 +133,7 @@ func (s *backend) end(ctx context.Context, key session.Key, epoch int64, end ses
 				err = c.use(key, &end)
 			}
 			if err == nil {
-				err = c.tell(h.ordinal, h.id, end.Status)
+				err = c.tell(h.ordinal, h.id, end.Status, end.Trace)
 			}
 		}
 		if err != nil {
@@ -204,7 +204,7 @@ func (s *backend) StopRun(ctx context.Context, key session.Key, id string, how s
 			return err
 		}
 		if cancelled > 0 {
-			if err := c.tell(r.ordinal, id, session.Cancelled); err != nil {
+			if err := c.tell(r.ordinal, id, session.Cancelled, ""); err != nil {
 				return err
 			}
 		}

@@ -26,7 +26,7 @@ func TestOpenRefuses(t *testing.T) {
 		{"directory", dir, "it is a directory"},
 		{"no directory", filepath.Join(dir, "none", "s.db"), "its directory does not exist"},
 		{"text", text, "the file is not a SQLite database"},
-		{"newer", newer, "the database was written by a newer version of Parley (schema 99, this one knows 17): use that version, or another database"},
+		{"newer", newer, "the database was written by a newer version of Parley (schema 99, this one knows 18): use that version, or another database"},
 		{"foreign", altered(t, "DROP TABLE parley_schema"), "it has tables that are not Parley's: use another database"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

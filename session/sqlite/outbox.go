@@ -29,16 +29,16 @@ func (s *backend) tells(ctx context.Context, do func(*conn) error) error {
 }
 
 // tell adds the deliveries about a run whose status changes.
-func (c *conn) tell(ordinal int64, run string, status session.Status) error {
-	query := `INSERT INTO deliveries (subscription, run, status, created, due)
-		SELECT number, ?2, ?3, ?4, ?4 FROM subscriptions WHERE session = ?1 ORDER BY number`
+func (c *conn) tell(ordinal int64, run string, status session.Status, trace string) error {
+	query := `INSERT INTO deliveries (subscription, run, status, created, due, trace)
+		SELECT number, ?2, ?3, ?4, ?4, ?5 FROM subscriptions WHERE session = ?1 ORDER BY number`
 	if status != session.Running {
-		query = `INSERT INTO deliveries (subscription, endpoint, session, run, status, created, due)
-			SELECT number, NULL, NULL, ?2, ?3, ?4, ?4 FROM subscriptions WHERE session = ?1
-			UNION ALL SELECT NULL, id, ?1, ?2, ?3, ?4, ?4 FROM endpoints WHERE app = (SELECT app FROM sessions WHERE ordinal = ?1)
+		query = `INSERT INTO deliveries (subscription, endpoint, session, run, status, created, due, trace)
+			SELECT number, NULL, NULL, ?2, ?3, ?4, ?4, ?5 FROM subscriptions WHERE session = ?1
+			UNION ALL SELECT NULL, id, ?1, ?2, ?3, ?4, ?4, ?5 FROM endpoints WHERE app = (SELECT app FROM sessions WHERE ordinal = ?1)
 			ORDER BY 1`
 	}
-	return c.addTold(query, ordinal, run, string(status), now())
+	return c.addTold(query, ordinal, run, string(status), now(), trace)
 }
 
 // tellQueued is like tell for the queued runs of a session, which are about to be
@@ -137,7 +137,7 @@ func (s *backend) DeleteSubscription(ctx context.Context, key session.Key, id st
 
 // The columns and the tables of a delivery, and of what it belongs to.
 const (
-	deliveryColumns = `d.number, d.run, d.status, d.notice, d.type, d.json, d.created, coalesce(d.since, d.created), d.attempt, d.failed, d.error,
+	deliveryColumns = `d.number, d.run, d.status, d.trace, d.notice, d.type, d.json, d.created, coalesce(d.since, d.created), d.attempt, d.failed, d.error,
 		d.endpoint IS NOT NULL, coalesce(b.id, p.id), coalesce(b.kind, p.kind), coalesce(b.label, p.label), coalesce(b.created, p.created),
 		coalesce(s.app, p.app), coalesce(s.user, d.user, ''), coalesce(s.id, '')`
 	deliveryTables = ` FROM deliveries AS d LEFT JOIN subscriptions AS b ON b.number = d.subscription LEFT JOIN endpoints AS p ON p.id = d.endpoint
@@ -150,7 +150,7 @@ func (c *conn) deliveries(rest string, args ...any) ([]*session.Delivery, error)
 	err := c.each("SELECT "+deliveryColumns+deliveryTables+rest, args, func(scan func(...any) error) error {
 		d := &session.Delivery{}
 		var created, since, subscribed int64
-		err := scan(&d.Number, &d.Run, &d.Status, &d.Notice, &d.Type, &d.JSON, &created, &since, &d.Attempt, &d.Failed, &d.Error,
+		err := scan(&d.Number, &d.Run, &d.Status, &d.Trace, &d.Notice, &d.Type, &d.JSON, &created, &since, &d.Attempt, &d.Failed, &d.Error,
 			&d.All, &d.ID, &d.Kind, &d.Label, &subscribed, &d.Key.App, &d.Key.User, &d.Key.ID)
 		d.At, d.Age, d.Created = moment(created), age(since), moment(subscribed)
 		list = append(list, d)

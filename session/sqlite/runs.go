@@ -237,7 +237,7 @@ func (s *backend) start(c *conn, r *row, req session.NewRun, request []byte, p *
 		return nil, err
 	}
 	r.epoch, r.active = run.Epoch, sql.NullInt64{Int64: run.Number, Valid: true}
-	if err := c.tell(r.ordinal, run.ID, run.Status); err != nil {
+	if err := c.tell(r.ordinal, run.ID, run.Status, ""); err != nil {
 		return nil, err
 	}
 	return &session.Begun{Run: run, Session: before}, c.save(r)
@@ -321,7 +321,7 @@ func (s *backend) take(c *conn, r *row, run *session.Run, read session.Read) (*s
 		if b.Deaths, err = c.countDeath(run.Number, s.owner); err != nil {
 			return nil, err
 		}
-	} else if err := c.tell(r.ordinal, run.ID, session.Running); err != nil {
+	} else if err := c.tell(r.ordinal, run.ID, session.Running, ""); err != nil {
 		return nil, err
 	}
 	run.Status = session.Running

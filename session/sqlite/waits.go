@@ -131,7 +131,7 @@ func (s *backend) Expire(ctx context.Context, key session.Key, seq int64, runs [
 			if waited == 0 {
 				continue
 			}
-			if err := c.tell(r.ordinal, id, failure.Status()); err != nil {
+			if err := c.tell(r.ordinal, id, failure.Status(), ""); err != nil {
 				return err
 			}
 		}

@@ -3,6 +3,7 @@ package storetest
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -34,6 +35,7 @@ func RunOutbox(t *testing.T, open func(t *testing.T) func(session.Options) sessi
 		{"ApplicationOrder", outboxApplicationOrder},
 		{"ApplicationDeleted", outboxApplicationDeleted},
 		{"ApplicationGivenUp", outboxApplicationGivenUp},
+		{"Traces", outboxTraces},
 		{"Notices", outboxNotices},
 		{"Replay", outboxReplay},
 	})
@@ -191,6 +193,39 @@ func outboxLate(p *place) {
 	k.noted(key("other"), "")
 	k.end(key("other"), running, session.End{Status: session.Waiting})
 	k.noted(key("other"), "x:running=waiting")
+}
+
+// Another process continues the trace of a run that has ended.
+func outboxTraces(p *place) {
+	a, b := p.two()
+	at := key("s")
+	a.create(at, nil)
+	a.subscribe(at, "one")
+	a.subscribe(appKey(), "all")
+	a.end(at, a.start("r1", at), session.End{Status: session.Waiting, Trace: "trace 1"})
+	// The statement that also changes other runs.
+	a.end(at, a.start("r2", at), session.End{Status: session.Completed, Trace: "trace 2", Settled: []session.Settled{{Run: "r1", Status: session.Completed, By: "r2"}}})
+	got := map[string]string{}
+	for {
+		list, err := b.store.Outbox.ClaimDeliveries(b.Context(), time.Hour, 10, nil)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if len(list) == 0 {
+			break
+		}
+		for _, d := range list {
+			got[d.ID+":"+d.Run+"="+string(d.Status)] = d.Trace
+			b.sent(d)
+		}
+	}
+	want := map[string]string{
+		"one:r1=running": "", "one:r1=waiting": "trace 1", "one:r2=running": "", "one:r2=completed": "trace 2",
+		"all:r1=waiting": "trace 1", "all:r2=completed": "trace 2",
+	}
+	if !maps.Equal(got, want) {
+		b.Errorf("the traces are %v, want %v", got, want)
+	}
 }
 
 // A receiver that is not told that a run has ended waits in vain.
