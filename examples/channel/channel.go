@@ -42,6 +42,9 @@ type Notice struct {
 // Webhooks receives the webhooks that Parley signs with a secret. If handle fails, Parley
 // sends the webhook again; one that it sends again after success is not handled again.
 func Webhooks(secret string, handle func(context.Context, Notice) error) (http.Handler, error) {
+	if secret == "" { // it would sign nothing, and everyone could do the same
+		return nil, errors.New("the secret of the webhook is missing: set PARLEY_WEBHOOK_SECRET")
+	}
 	signed, err := standardwebhooks.NewWebhook(secret)
 	if err != nil {
 		return nil, fmt.Errorf("the secret of the webhook: %w", err)

@@ -48,8 +48,8 @@ func (b *bridge) handler(secret string) (http.Handler, error) {
 // tell writes what the agent said and asks into the thread of a session.
 func (b *bridge) tell(ctx context.Context, n channel.Notice) error {
 	where, thread, ok := strings.Cut(n.Session, "-")
-	if !ok {
-		return nil // not a session of Slack
+	if !ok || where != n.User {
+		return nil // not a session of Slack: other users choose the ids of theirs
 	}
 	return b.parley.Forward(ctx, n,
 		func(text string) error { return b.post(ctx, where, thread, text, nil) },

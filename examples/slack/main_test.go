@@ -146,6 +146,9 @@ func TestSlack(t *testing.T) {
 // What is not signed is refused.
 func TestSlackRefuses(t *testing.T) {
 	b := &bridge{signing: signing}
+	if _, err := b.handler(""); err == nil {
+		t.Error("it starts without a secret")
+	}
 	h, err := b.handler("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")
 	if err != nil {
 		t.Fatal(err)
@@ -158,5 +161,19 @@ func TestSlackRefuses(t *testing.T) {
 		if status, _ := channeltest.Send(t, program.URL+path, header, []byte(`{}`)); status != http.StatusUnauthorized {
 			t.Errorf("%s: %d", path, status)
 		}
+	}
+}
+
+// A user of the server who gives a session the id of a thread does not write into it, and a
+// session of another kind is no failure, which Parley would repeat.
+func TestSlackOtherSessions(t *testing.T) {
+	b := &bridge{parley: channel.Parley{URL: "http://127.0.0.1:1"}}
+	for _, n := range []channel.Notice{{User: "eve", Session: "C1-1.1"}, {User: "eve", Session: "morning-20261118T090000Z"}, {User: "C1", Session: "s"}} {
+		if err := b.tell(t.Context(), n); err != nil {
+			t.Errorf("%+v: %v", n, err)
+		}
+	}
+	if err := b.tell(t.Context(), channel.Notice{User: "C1", Session: "C1-1.1"}); err == nil {
+		t.Error("a session of Slack is not looked at")
 	}
 }

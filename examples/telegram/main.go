@@ -89,8 +89,9 @@ func (b *bridge) send(ctx context.Context, session, text string, buttons []objec
 
 // tell writes what the agent said and asks.
 func (b *bridge) tell(ctx context.Context, n channel.Notice) error {
-	if _, ok := place(n.Session); !ok {
-		return nil
+	message, ok := place(n.Session)
+	if !ok || fmt.Sprint(message["chat_id"]) != n.User {
+		return nil // not a session of Telegram: other users choose the ids of theirs
 	}
 	return b.parley.Forward(ctx, n,
 		func(text string) error { return b.send(ctx, n.Session, text, nil) },

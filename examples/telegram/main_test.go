@@ -127,3 +127,16 @@ func TestTelegram(t *testing.T) {
 	click(1)
 	expect(map[string]string{"answerCallbackQuery": "This has been answered.", "editMessageText": "This has been answered."})
 }
+
+// A user of the server who gives a session the id of a chat does not write into it.
+func TestTelegramOtherSessions(t *testing.T) {
+	b := &bridge{parley: channel.Parley{URL: "http://127.0.0.1:1"}}
+	for _, n := range []channel.Notice{{User: "eve", Session: "telegram.-1001234.7"}, {User: "-1001234", Session: "s"}} {
+		if err := b.tell(t.Context(), n); err != nil {
+			t.Errorf("%+v: %v", n, err)
+		}
+	}
+	if err := b.tell(t.Context(), channel.Notice{User: "-1001234", Session: "telegram.-1001234.7"}); err == nil {
+		t.Error("a session of Telegram is not looked at")
+	}
+}
