@@ -441,6 +441,24 @@ func TestInboxLink(t *testing.T) {
 		body, _ := io.ReadAll(resp.Body)
 		return resp.StatusCode == http.StatusGone && strings.Contains(string(body), "This link has expired")
 	})
+
+	// One who guesses links is slowed down.
+	for range 5000 {
+		req, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, answer+"?t=guess", http.NoBody)
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, _ := io.ReadAll(resp.Body)
+		_ = resp.Body.Close()
+		if resp.StatusCode != http.StatusNotFound {
+			if resp.StatusCode != http.StatusTooManyRequests || resp.Header.Get("Retry-After") != "1" || !strings.Contains(string(body), "Too many requests") {
+				t.Errorf("status %d, %v: %s", resp.StatusCode, resp.Header, body)
+			}
+			return
+		}
+	}
+	t.Error("links can be guessed without a limit")
 }
 
 // A file with rules that cannot be read lets no one answer.

@@ -116,6 +116,12 @@ func (s *Spec) Check() error {
 		return wrong("missedAfterSeconds", "must be at least %d", int(minGrace.Seconds()))
 	case s.Message == nil && len(s.StateDelta) == 0:
 		return wrong("newMessage", "a schedule has a newMessage, a stateDelta, or both")
+	case s.Message != nil && s.Message.Role != "" && s.Message.Role != event.RoleUser:
+		return wrong("newMessage", `must have the role "user"`)
+	case s.Message != nil && len(s.Message.Parts) == 0:
+		return wrong("newMessage", "must have parts")
+	case s.Message != nil && len(s.Message.FunctionCalls()) > 0:
+		return wrong("newMessage", "must not have function calls, which are of agents")
 	case s.Answers():
 		return wrong("newMessage", "must not answer what a run waits for: a schedule sends messages, and the inbox has what waits")
 	case s.Message == nil && s.Session == "":

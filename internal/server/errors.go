@@ -68,10 +68,15 @@ func (s *Server) failAs(w http.ResponseWriter, r *http.Request, err error, write
 	if out, ok := w.(*writer); ok && out.status != 0 {
 		return // too late: the response has begun
 	}
-	if e.after > 0 {
-		w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(e.after.Seconds()))))
-	}
+	e.setRetryAfter(w.Header())
 	write(e)
+}
+
+// setRetryAfter says when to try again, rounded up to a second.
+func (e *httpError) setRetryAfter(h http.Header) {
+	if e.after > 0 {
+		h.Set("Retry-After", strconv.Itoa(int(math.Ceil(e.after.Seconds()))))
+	}
 }
 
 func writeError(w http.ResponseWriter, e *httpError) {

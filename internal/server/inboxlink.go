@@ -18,6 +18,10 @@ import (
 
 // showLink shows what is asked, with a form for the answer.
 func (s *Server) showLink(w http.ResponseWriter, r *http.Request) error {
+	if err := s.limitVisitor(r); err != nil {
+		s.linkFailed(w, r, err)
+		return nil
+	}
 	token := r.URL.Query().Get("t")
 	e, _, err := s.Inbox.Open(r.Context(), token)
 	if err != nil {
@@ -30,6 +34,10 @@ func (s *Server) showLink(w http.ResponseWriter, r *http.Request) error {
 
 // answerLink handles the form.
 func (s *Server) answerLink(w http.ResponseWriter, r *http.Request) error {
+	if err := s.limitVisitor(r); err != nil {
+		s.linkFailed(w, r, err)
+		return nil
+	}
 	r.Body = http.MaxBytesReader(w, r.Body, min(s.MaxBody, 1<<20))
 	if err := r.ParseForm(); err != nil {
 		s.linkFailed(w, r, &httpError{status: http.StatusBadRequest, message: "The form cannot be read"})
@@ -60,7 +68,10 @@ func (s *Server) linkFailed(w http.ResponseWriter, r *http.Request, err error) {
 		title = "It is answered"
 	case http.StatusGone:
 		title = "This link has expired"
+	case http.StatusTooManyRequests:
+		title = "Too many requests"
 	}
+	e.setRetryAfter(w.Header())
 	if e.status >= http.StatusInternalServerError && e.cause != nil {
 		s.Log.ErrorContext(r.Context(), "an answer through a link failed", "request_id", w.Header().Get(requestIDHeader), "err", e.cause)
 	}

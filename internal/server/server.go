@@ -130,7 +130,7 @@ type Server struct {
 	spools  spools
 	refused refusedOrigins
 	shares  *sharelink.Links
-	visits  *access.Rate // of shares
+	visits  *access.Rate // of links
 
 	faces     []*face.Face
 	hosting   []*face.Face    // of the platforms; clients need not know of them

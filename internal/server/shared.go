@@ -28,7 +28,8 @@ import (
 const (
 	sharedPrefix = "/shared/"
 	sharedPath   = sharedPrefix + "{token}"
-	// maxVisits is the number of requests per minute from one address. Behind a proxy, all visitors have one address.
+	// maxVisits is the number of requests with links per minute from one address. Behind a proxy, all visitors have one
+	// address.
 	maxVisits = 600
 )
 
@@ -99,6 +100,18 @@ type sharedBytes struct {
 	version int64 // of the artifact that is called Name, if there is no data
 }
 
+// limitVisitor refuses a visitor without an account whose address sends too many requests.
+func (s *Server) limitVisitor(r *http.Request) error {
+	visitor, err := access.Local(r) // by its address
+	if err != nil {
+		return err
+	}
+	if wait := s.visits.Wait(visitor.ID, ""); wait > 0 {
+		return &httpError{status: http.StatusTooManyRequests, after: wait, message: "Too many requests: try again later"}
+	}
+	return nil
+}
+
 // visit returns what the link of a request shows.
 func (s *Server) visit(w http.ResponseWriter, r *http.Request) (*sharedView, session.Key, error) {
 	h := w.Header()
@@ -106,12 +119,8 @@ func (s *Server) visit(w http.ResponseWriter, r *http.Request) (*sharedView, ses
 	h.Set("Referrer-Policy", "no-referrer")
 	h.Set("X-Robots-Tag", "noindex, nofollow, noarchive")
 	h.Set("X-Content-Type-Options", "nosniff")
-	visitor, err := access.Local(r) // by its address
-	if err != nil {
+	if err := s.limitVisitor(r); err != nil {
 		return nil, session.Key{}, err
-	}
-	if wait := s.visits.Wait(visitor.ID, ""); wait > 0 {
-		return nil, session.Key{}, &httpError{status: http.StatusTooManyRequests, after: wait, message: "Too many requests: try again later"}
 	}
 	link, err := s.shares.Open(r.Context(), r.PathValue("token"))
 	if errors.Is(err, sharelink.ErrNone) {
@@ -269,7 +278,7 @@ func (s *Server) sharedPage(w http.ResponseWriter, r *http.Request) error {
 		title := "There is nothing here"
 		if e.after > 0 {
 			title = "Too many requests"
-			w.Header().Set("Retry-After", strconv.Itoa(int(e.after/time.Second)+1))
+			e.setRetryAfter(w.Header())
 		}
 		showPage(w, e.status, loginPageData{Title: title, Text: e.message + "."})
 		return nil
