@@ -203,6 +203,7 @@ type drain struct {
 	actions event.Actions // of callbacks, which go with the answer
 	pieceID string
 	names   callNames
+	step    *observedStep
 	said    *model.Response // the complete response, before callbacks change it
 	whole   *model.Response
 	failure error // of the model
@@ -214,6 +215,7 @@ type drain struct {
 // answer in it, if it did not.
 func (d *drain) generate(req *model.Request, step *observedStep) (whole *model.Response, refused, err error) {
 	asked, ctx := d.llm.model, d.ctx
+	d.step = step
 	defer func() { step.done(err) }()
 	defer agentrt.Recover(&err, "model", asked.Name())
 	if e := ctx.inv.Edges; e != nil {
@@ -260,7 +262,9 @@ func (d *drain) take(resp *model.Response, err error) bool {
 		d.failure = errors.New("it gave nothing for an answer")
 		return false
 	}
-	if !resp.Partial {
+	if resp.Partial {
+		d.step.heard()
+	} else {
 		d.said = resp
 		if d.failure = bounded.CheckCalls(d.ctx, countCalls(resp.Content)); d.failure != nil {
 			return false

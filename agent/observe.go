@@ -112,6 +112,13 @@ func (l *llm) askStep(ctx *Context, req *model.Request, t *trail) (*observedStep
 	return s, ctx.begin(s)
 }
 
+// heard records that a piece of the response has come.
+func (s *observedStep) heard() {
+	if s != nil && s.First.IsZero() {
+		s.First = time.Now()
+	}
+}
+
 // answered records the response of a model. failure is why there was none, even
 // if a plugin replaced it.
 func (s *observedStep) answered(resp *model.Response, failure error) {

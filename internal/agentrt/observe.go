@@ -3,6 +3,7 @@ package agentrt
 import (
 	"context"
 	"encoding/json"
+	"sync/atomic"
 	"time"
 
 	"github.com/parley-run/parley/model"
@@ -54,6 +55,10 @@ type Step struct {
 	Input, Origins, Output json.RawMessage
 
 	Began, Ended time.Time
+	// First is when the first piece of a response came; zero without pieces.
+	First time.Time
+	// Retries is how often the call of a model was repeated; nil if it is not counted.
+	Retries *atomic.Int64
 	// Response is that of the model, before callbacks change it.
 	Response *model.Response
 	// ErrorType and Error describe a failure, if there was one. Waiting means

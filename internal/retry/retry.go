@@ -5,6 +5,7 @@ import (
 	"context"
 	"math/rand/v2"
 	"strings"
+	"sync/atomic"
 	"time"
 )
 
@@ -45,6 +46,22 @@ func Pause(attempt int, first, last time.Duration) time.Duration {
 		b.Wait = first << shift
 	}
 	return b.Next()
+}
+
+// countKey is the context key of a counter.
+type countKey struct{}
+
+// Counting returns a context in which n counts the attempts that are repeated.
+func Counting(ctx context.Context, n *atomic.Int64) context.Context {
+	return context.WithValue(ctx, countKey{}, n)
+}
+
+// Repeated is called before an attempt is repeated. It counts that, if the caller wants to
+// know.
+func Repeated(ctx context.Context) {
+	if n, ok := ctx.Value(countKey{}).(*atomic.Int64); ok {
+		n.Add(1)
+	}
 }
 
 // maxReason bounds what is stored about a failure.

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/parley-run/parley/internal/agentrt"
 	"github.com/parley-run/parley/internal/observe"
+	"github.com/parley-run/parley/internal/retry"
 	"github.com/parley-run/parley/internal/run"
 	"github.com/parley-run/parley/internal/server"
 	"github.com/parley-run/parley/session"
@@ -51,6 +53,8 @@ const (
 	appName    = "parley.app"
 	origins    = "parley.request_origins"
 	attempt    = "parley.run.attempt"
+	firstToken = "parley.model.first_token_seconds" //nolint:gosec // tokens of models
+	retries    = "parley.model.retries"
 	resumes    = "parley.run.resumes"
 	runStatus  = "parley.run.status"
 	isWaiting  = "parley.waiting"
@@ -269,6 +273,10 @@ func (t *Telemetry) Begin(ctx context.Context, s *agentrt.Step) context.Context 
 		with = append(with, attribute.String(operationName, executeTool), attribute.String(toolName, called.Name),
 			attribute.String(toolAbout, called.Description), attribute.String(toolType, "function"), attribute.String(toolCallID, s.CallID))
 	}
+	if s.Kind == agentrt.StepModel {
+		s.Retries = new(atomic.Int64)
+		ctx = retry.Counting(ctx, s.Retries)
+	}
 	ctx, span := t.tracer.Start(ctx, name, trace.WithSpanKind(kind), trace.WithTimestamp(s.Began), trace.WithAttributes(with...))
 	s.Note = span
 	if s.Kind == agentrt.StepTool {
@@ -308,6 +316,12 @@ func (t *Telemetry) Done(s *agentrt.Step) {
 	}
 	if s.Waiting {
 		span.SetAttributes(attribute.Bool(isWaiting, true))
+	}
+	if !s.First.IsZero() {
+		span.SetAttributes(attribute.Float64(firstToken, s.First.Sub(s.Began).Seconds()))
+	}
+	if s.Retries != nil && s.Retries.Load() > 0 {
+		span.SetAttributes(attribute.Int64(retries, s.Retries.Load()))
 	}
 	if resp := s.Response; resp != nil {
 		span.SetAttributes(attribute.String(responseModel, cmp.Or(resp.ModelVersion, s.Model)))

@@ -70,6 +70,7 @@ func (c *Caller) Generate(ctx context.Context, ask Ask) iter.Seq2[*model.Respons
 			}
 			if pause, again := c.pause(try, err); again && !heard {
 				if c.wait(ctx, pause) == nil {
+					retry.Repeated(ctx)
 					continue
 				}
 				yield(nil, ctx.Err())

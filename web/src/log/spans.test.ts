@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 
 import type { Event, Run } from '../api/types';
-import { measured, modelCallOf, type Span } from './spans';
+import { measured, modelCallOf, paceWords, type Span } from './spans';
 
 const run: Run = { id: 'e-1', appName: 'a', userId: 'u', sessionId: 's', status: 'completed', createTime: 10, endTime: 16 };
 
@@ -44,6 +44,14 @@ describe('a timeline as it was measured', () => {
   test('waits come from the log', () => {
     const asked = event('c', 11, [{ functionCall: { id: 'x', name: 'adk_request_confirmation' } }], { longRunningToolIds: ['x'] });
     expect(shape(spans, { ...run, status: 'waiting' }, [asked])?.[2]).toEqual(['wait', 'confirmation', 1, 11, undefined, false, 'c']);
+  });
+  test('has the first token and the retries of model calls', () => {
+    const slow = model('m1', 'a', 10, 12, { 'gcp.vertex.agent.event_id': 'c', 'parley.model.first_token_seconds': 1.5, 'parley.model.retries': 2 });
+    const bars = measured([spans[0]!, spans[1]!, slow], [], run, 'e-1')!.bars;
+    expect(bars[1]).toMatchObject({ kind: 'model', start: 10, first: 11.5, retries: 2 });
+    expect(paceWords(bars[1]!)).toEqual(['first token after 1.50 s', '2 retries']);
+    expect(paceWords(bars[0]!)).toEqual([]);
+    expect(modelCallOf([slow], 'c')!.pace).toEqual(['first token after 1.50 s', '2 retries']);
   });
   test('is none when a part of it is not known', () => {
     expect(shape([])).toBeUndefined();

@@ -1,7 +1,7 @@
 // What the server has measured: a span each for runs, agents, model calls and
 // tools. It keeps the latest ones only of what it worked on itself; others are rebuilt from recordings.
 import type { Event, Json, JsonObject, Run } from '../api/types';
-import { timelineOf, type Bar, type Timeline } from './timeline';
+import { seconds as duration, timelineOf, type Bar, type Timeline } from './timeline';
 
 export interface Span {
   name: string;
@@ -56,6 +56,7 @@ export function measured(spans: Span[], all: Event[], run: Run | undefined, id: 
         ...(read(span, 'parley.open') ? {} : { end: seconds(span.end_time) }),
         ...(text(span, 'error.type') ? { failed: true } : {}),
         ...(event ? { event } : {}),
+        ...pace(span),
       });
       walk(span, depth + 1);
       // A wait begins with the event that a step has led to.
@@ -68,6 +69,22 @@ export function measured(spans: Span[], all: Event[], run: Run | undefined, id: 
   const end = line.end === undefined ? undefined : Math.max(line.end, ...bars.map((b) => (b.kind === 'wait' ? 0 : (b.end ?? 0))));
   return { start, ...(end === undefined ? {} : { end }), bars };
 }
+
+/** When the first piece of an answer came, and how often the call was repeated, as far as it is known. */
+function pace(span: Span): { first?: number; retries?: number } {
+  const first = read(span, 'parley.model.first_token_seconds');
+  const retries = read(span, 'parley.model.retries');
+  return {
+    ...(typeof first === 'number' ? { first: seconds(span.start_time) + first } : {}),
+    ...(typeof retries === 'number' && retries > 0 ? { retries } : {}),
+  };
+}
+
+/** How a call of a model went, in words. */
+export const paceWords = ({ start, first, retries }: { start: number; first?: number; retries?: number }): string[] => [
+  ...(first === undefined ? [] : [`first token after ${duration(first - start)}`]),
+  ...(retries ? [`${retries} ${retries === 1 ? 'retry' : 'retries'}`] : []),
+];
 
 /** A part of a request to a model, and where it comes from. */
 export interface Piece {
@@ -107,6 +124,8 @@ export interface ModelCall {
   model: string;
   agent: string;
   took: number;
+  /** When the first piece came, and how often the call was repeated, in words. */
+  pace: string[];
   open: boolean;
   error: string;
   finish: string;
@@ -147,6 +166,7 @@ export function modelCallOf(spans: Span[], event: string, said: Record<string, u
     model: text(span, 'gen_ai.response.model') || text(span, 'gen_ai.request.model'),
     agent: text(span, 'gen_ai.agent.name'),
     took: seconds(span.end_time - span.start_time),
+    pace: paceWords({ start: seconds(span.start_time), ...pace(span) }),
     open: Boolean(read(span, 'parley.open')),
     error: text(span, 'parley.error') || text(span, 'error.type'),
     finish: Array.isArray(finish) ? finish.join(', ') : '',

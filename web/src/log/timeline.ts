@@ -12,6 +12,10 @@ export interface Bar {
   end?: number;
   depth: number;
   failed?: boolean;
+  /** When the first piece of a model's answer came. */
+  first?: number;
+  /** How often the call of a model was repeated. */
+  retries?: number;
   /** The event that the bar ends with, or began with while it continues. */
   event?: string;
 }

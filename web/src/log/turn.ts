@@ -5,6 +5,7 @@ import { equal } from './diff';
 import { deltaOf } from './history';
 import { metadataKey, titleOf } from './labels';
 import { isRequest } from './pending';
+import { paceWords } from './spans';
 import { timelineOf, type Timeline } from './timeline';
 import { commonOf } from './words';
 
@@ -205,6 +206,8 @@ export interface Line {
   /** In seconds, and where it is known. */
   took?: number;
   tokens: number;
+  /** How the call of the model went, in words. */
+  pace: string[];
 }
 
 /** Which steps are lines of their own: all but questions to the user, which are shown as what they are about. */
@@ -218,7 +221,7 @@ export function linesOfTurn(events: Event[], timeline: Timeline): Line[] {
       ? bars.find((b) => b.kind !== 'agent' && b.kind !== 'model' && (b.key === `tool-${step.id}` || (b.event === step.answered?.id && b.label === step.name)))
       : bars.find((b) => b.kind === 'model' && b.event === step.event.id);
     const took = bar?.end === undefined ? undefined : bar.end - bar.start;
-    return { key: `${step.event.id}-${i}`, step, tokens: first ? (step.event.usageMetadata?.totalTokenCount ?? 0) : 0, ...(took === undefined ? {} : { took }) };
+    return { key: `${step.event.id}-${i}`, step, tokens: first ? (step.event.usageMetadata?.totalTokenCount ?? 0) : 0, ...(took === undefined ? {} : { took }), pace: bar ? paceWords(bar) : [] };
   });
 }
 

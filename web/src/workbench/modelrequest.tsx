@@ -43,7 +43,7 @@ export function ModelRequest({ id, events, event, spans, select }: Props) {
   const facts: [string, ReactNode][] = [
     ['model', call.model],
     ['agent', <Author name={call.agent} />],
-    ['took', call.open ? `${seconds(call.took)}, and continues` : seconds(call.took)],
+    ['took', [call.open ? `${seconds(call.took)}, and continues` : seconds(call.took), ...call.pace].join(', ')],
     ['tokens', [call.tokens.input !== undefined && `${call.tokens.input} in`, call.tokens.output !== undefined && `${call.tokens.output} out`, call.tokens.cached !== undefined && `${call.tokens.cached} from the cache`].filter(Boolean).join(', ')],
     ['finish', call.finish],
     ['error', call.error && <span className="text-bad">{call.error}</span>],

@@ -2,7 +2,7 @@ import { useEffect, useMemo, useState, type ReactNode } from 'react';
 
 import type { Event, Run } from '../api/types';
 import { sumCosts } from '../log/cost';
-import { measured, type Span } from '../log/spans';
+import { measured, paceWords, type Span } from '../log/spans';
 import { summary } from '../log/rows';
 import { seconds, timelineOf, type Bar } from '../log/timeline';
 import { CostText } from '../ui/cost';
@@ -82,7 +82,7 @@ export function TimelineView({ events, spans, runs, active, run: id, select, cho
                 type="button"
                 disabled={!bar.event}
                 onClick={() => bar.event && select(bar.event)}
-                title={`${bar.kind} ${bar.label}, ${seconds(to - bar.start)}`}
+                title={[`${bar.kind} ${bar.label}`, seconds(to - bar.start), ...paceWords(bar)].join(', ')}
                 data-bar={bar.kind}
                 className="grid h-6 w-full grid-cols-[minmax(132px,32%)_minmax(0,1fr)_62px] items-center px-4 text-left enabled:hover:bg-sunk"
               >
@@ -91,9 +91,11 @@ export function TimelineView({ events, spans, runs, active, run: id, select, cho
                   <span
                     className={`absolute top-1/2 -translate-y-1/2 ${bar.kind === 'agent' ? 'h-[3px]' : 'h-2.5 rounded-[2px]'} ${open ? 'stripes pulse' : ''}`}
                     style={{ left: `${Math.min(left, 99.2)}%`, width: `${Math.min(width, 100 - Math.min(left, 99.2))}%`, backgroundColor: bar.failed ? 'var(--bad)' : bar.kind === 'agent' ? authorColour(bar.label) : colours[bar.kind] }}
-                  />
+                  >
+                    {bar.first !== undefined && <span data-first className="block h-full rounded-l-[2px] bg-sheet opacity-60" style={{ width: `${Math.min(100, ((bar.first - bar.start) / Math.max(to - bar.start, 0.001)) * 100)}%` }} />}
+                  </span>
                 </span>
-                <span className={`text-right font-mono text-2xs ${bar.failed ? 'text-bad' : 'text-faint'}`}>{bar.kind === 'wait' && open ? 'open' : seconds(to - bar.start)}</span>
+                <span className={`text-right font-mono text-2xs ${bar.failed ? 'text-bad' : 'text-faint'}`}>{bar.retries ? <span className="text-wait">↻{bar.retries} </span> : null}{bar.kind === 'wait' && open ? 'open' : seconds(to - bar.start)}</span>
               </button>
             </li>
           );

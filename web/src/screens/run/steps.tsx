@@ -98,7 +98,7 @@ const marks: Record<Step['kind'], [string, string]> = {
   message: ['›', 'text-accent'], text: ['“', 'text-soft'], thought: ['…', 'text-faint'], call: ['→', 'text-busy'], file: ['▫', 'text-soft'], code: ['#', 'text-busy'], transfer: ['⇢', 'text-accent'], error: ['!', 'text-bad'],
 };
 
-function LineView({ line: { step, took, tokens }, number, longest, open, toggle, show }: { line: Line; number: number; longest: number; open: boolean; toggle: () => void; show: (event: string) => void }) {
+function LineView({ line: { step, took, tokens, pace }, number, longest, open, toggle, show }: { line: Line; number: number; longest: number; open: boolean; toggle: () => void; show: (event: string) => void }) {
   const [mark, tone] = marks[step.kind];
   return (
     <>
@@ -108,12 +108,13 @@ function LineView({ line: { step, took, tokens }, number, longest, open, toggle,
         <span className="truncate max-sm:col-start-2 max-sm:row-start-1"><Author name={step.author} /></span>
         <span className={`truncate max-sm:col-span-2 max-sm:col-start-2 max-sm:row-start-2 ${step.kind === 'thought' ? 'text-faint italic' : ''} ${step.failed ? 'text-bad' : ''}`}><Said step={step} /></span>
         <span className="flex items-center gap-2 justify-self-end font-mono text-2xs whitespace-nowrap text-faint max-sm:col-start-3 max-sm:row-start-1">
+          {pace.filter((words) => /retr/.test(words)).map((words) => <span key={words} className="text-wait">{words}</span>)}
           {tokens > 0 && <span>{tokens.toLocaleString()} tok</span>}
           {took !== undefined && <span className="w-14 text-right text-soft">{seconds(took)}</span>}
           <span aria-hidden="true" className="block h-1.5 w-12 max-md:hidden"><span className="block h-full rounded-full bg-busy" style={{ width: took === undefined ? 0 : `${Math.max(6, (took / longest) * 100)}%` }} /></span>
         </span>
       </button>
-      {open && <Details step={step} show={show} />}
+      {open && <Details step={step} pace={pace} show={show} />}
     </>
   );
 }
@@ -128,7 +129,7 @@ function Said({ step }: { step: Step }) {
 }
 
 /** All that is known of a step. */
-function Details({ step, show }: { step: Step; show: (event: string) => void }) {
+function Details({ step, pace, show }: { step: Step; pace: string[]; show: (event: string) => void }) {
   const { event } = step;
   const delta = { ...deltaOf(event), ...(step.answered ? deltaOf(step.answered) : {}) };
   const usage = event.usageMetadata;
@@ -145,6 +146,7 @@ function Details({ step, show }: { step: Step; show: (event: string) => void }) 
       <p className="flex flex-wrap items-center gap-x-4 font-mono text-2xs text-faint">
         {event.modelVersion && <span>{event.modelVersion}</span>}
         {usage && <span>{usage.promptTokenCount ?? 0} tokens in, {usage.candidatesTokenCount ?? 0} out</span>}
+        {pace.map((words) => <span key={words}>{words}</span>)}
         <button type="button" onClick={() => show((step.answered ?? event).id)} className="text-accent hover:underline">show the event</button>
       </p>
     </div>
