@@ -4,6 +4,7 @@ import tailwind from '@tailwindcss/vite';
 import react from '@vitejs/plugin-react';
 import { defineConfig } from 'vitest/config';
 
+import { katex } from './katex';
 import { licenses } from './licenses';
 
 const client = fileURLToPath(new URL('../clients/typescript/src/index.ts', import.meta.url));
@@ -12,7 +13,7 @@ export default defineConfig({
   base: '/ui/',
   // The client as it is in this repository, with the packages that are installed here.
   resolve: { alias: { '@parley-run/client': client }, dedupe: ['eventsource-parser'] },
-  plugins: [react(), tailwind(), licenses(['@fontsource-variable/instrument-sans', '@fontsource-variable/jetbrains-mono'])],
+  plugins: [react(), tailwind(), katex(), licenses(['@fontsource-variable/instrument-sans', '@fontsource-variable/jetbrains-mono'])],
   build: {
     outDir: '../internal/webui/dist',
     emptyOutDir: true,

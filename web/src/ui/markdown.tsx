@@ -1,8 +1,11 @@
 import { isValidElement, memo, type ReactNode } from 'react';
-import ReactMarkdown, { type Components } from 'react-markdown';
+import ReactMarkdown, { type Components, type Options } from 'react-markdown';
 import gfm from 'remark-gfm';
+import math from 'remark-math';
 
 import { CodeBlock } from './code';
+import { Formula } from './formula';
+import { withMath } from './mathtext';
 
 const componentsFor = (live: boolean): Components => ({
   // What a model says may lead anywhere: never in this window, never with our address.
@@ -18,6 +21,7 @@ const componentsFor = (live: boolean): Components => ({
     </a>
   ),
   pre: ({ children }) => <CodeBlock {...codeOf(children)} live={live} />,
+  code: ({ className, children }) => (/\bmath-inline\b/.test(className ?? '') ? <Formula value={String(children ?? '')} /> : <code className={className}>{children}</code>),
   table: ({ children }) => (
     <div role="region" aria-label="Table" tabIndex={0} className="overflow-x-auto">
       <table>{children}</table>
@@ -35,6 +39,8 @@ const componentsFor = (live: boolean): Components => ({
 const complete = componentsFor(false);
 const growing = componentsFor(true);
 
+const plugins: Options['remarkPlugins'] = [gfm, [math, { singleDollarTextMath: false }]];
+
 /** The code in a block, and its language. */
 function codeOf(children: ReactNode): { code: string; language: string } {
   if (!isValidElement<{ className?: string; children?: ReactNode }>(children)) return { code: String(children ?? ''), language: '' };
@@ -46,8 +52,8 @@ function codeOf(children: ReactNode): { code: string; language: string } {
 export const Markdown = memo(function Markdown({ text, live = false }: { text: string; live?: boolean }) {
   return (
     <div className="prose">
-      <ReactMarkdown remarkPlugins={[gfm]} components={live ? growing : complete}>
-        {text}
+      <ReactMarkdown remarkPlugins={plugins} components={live ? growing : complete}>
+        {withMath(text)}
       </ReactMarkdown>
     </div>
   );

@@ -1,0 +1,62 @@
+// Formulas in answers. What a model says is hostile until it is proven otherwise.
+import { expect, test } from 'vitest';
+
+import { call, fresh, open, picture, sessionPath, useBrowser } from './kit';
+import { accessible } from './axe';
+
+useBrowser();
+
+const good = `Euler found $e^{i\\pi} + 1 = 0$, which costs $5 or $10, and \\(a_1^2 + b_2\\). In code, \`$x$\` stays.
+
+$$
+\\int_0^\\infty e^{-x^2}\\,dx = \\frac{\\sqrt{\\pi}}{2}
+$$
+
+\\[ \\begin{pmatrix} a & b \\\\ c & d \\end{pmatrix} \\vec{v} = \\sum_{k=1}^{n} \\binom{n}{k} x^k y^{n-k} + \\underbrace{1 + 2 + 3 + 4 + 5 + 6 + 7 + 8 + 9 + 10 + 11 + 12 + 13 + 14 + 15}_{\\text{many}} \\]`;
+
+const hostile = [
+  '\\href{javascript:alert(1)}{x}', '\\url{javascript:alert(1)}', '\\includegraphics{https://evil.example/x.png}', '\\htmlStyle{position:fixed}{x}',
+  '\\htmlData{a=b}{x}', '\\def\\a{\\a\\a}\\a', '\\frac{1', '\\text{<img src=x onerror=alert(1)>', '\\unknown',
+];
+// These are set, and do no harm.
+const tame = ['\\text{<script>window.owned=1</script>}', '\\rule{99999em}{99999em}', '\\color{red}{x}'];
+
+async function show(text: string, options: Parameters<typeof open>[1] = {}) {
+  const path = sessionPath('city', fresh('euler'), 's');
+  const events = [['user', 'Show it.'], ['weather_agent', text]].map(([author, said]) => ({ author, invocationId: 'e-1', content: { role: author === 'user' ? 'user' : 'model', parts: [{ text: said }] } }));
+  await call('POST', path.replace(/\/s$/, ''), { sessionId: 's', events });
+  const page = await open(`/ui${path}`, options);
+  await page.locator('[data-formula]').first().waitFor();
+  return page;
+}
+
+test('formulas are set, and prices and code are not', async () => {
+  for (const [name, options] of Object.entries({ desktop: {}, dark: { theme: 'dark' as const }, tablet: { width: 820, height: 1100 }, phone: { width: 390, height: 844 }, 'phone-dark': { width: 390, height: 844, theme: 'dark' as const } })) {
+    const page = await show(good, options);
+    await expect.poll(() => page.locator('[data-formula=set] .katex').count()).toBe(4);
+    expect(await page.locator('[data-formula=source]').count()).toBe(0);
+    expect(await page.locator('[data-formula] .katex-display').count()).toBe(2);
+    expect(await page.locator('.prose').last().innerText()).toContain('which costs $5 or $10, and');
+    expect(await page.locator('.prose code').allInnerTexts()).toEqual(['$x$']);
+    // It has the fonts, which are files of the server, and does not widen the page.
+    await page.evaluate(() => document.fonts.ready);
+    expect(await page.evaluate(() => document.fonts.check('16px KaTeX_Main'))).toBe(true);
+    expect(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth)).toBe(true);
+    await accessible(page, ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa']);
+    await picture(page, `formulas-${name}`);
+  }
+});
+
+test('what cannot be set is shown as it was written, and hostile formulas do nothing', async () => {
+  const page = await show([...hostile, ...tame].map((f) => `- $${f}$`).join('\n'));
+  const asked: string[] = [];
+  page.on('request', (request) => asked.push(request.url()));
+  await expect.poll(() => page.locator('[data-formula=set]').count()).toBe(tame.length);
+  expect(await page.locator('[data-formula=source]').allInnerTexts()).toEqual(hostile);
+  expect(await page.locator('[data-formula] :is(a, img, script, iframe)').count()).toBe(0);
+  expect(await page.evaluate(() => 'owned' in window)).toBe(false);
+  expect(asked.filter((url) => url.includes('evil'))).toEqual([]);
+  // A size is bounded.
+  expect(await page.locator('[data-formula]').evaluateAll((all) => Math.max(...all.map((one) => one.getBoundingClientRect().height)))).toBeLessThan(2000);
+  await picture(page, 'formulas-hostile');
+});
