@@ -73,6 +73,13 @@ test('the timeline is what the server has measured, while it continues', async (
   await pull(`open/${gate}`);
   await page.getByText('completed', { exact: true }).first().waitFor();
   await expect.poll(() => model.locator('.pulse').count()).toBe(0);
+  // Its first token came before its last, and is where the bar is no longer pale.
+  await expect.poll(() => model.locator('[data-first]').count()).toBe(1);
+  expect(await model.getAttribute('title')).toMatch(/^model scripted, .*, first token after <?\d/);
+  await model.click();
+  await page.getByRole('tab', { name: 'Model request' }).click();
+  await page.getByText(/, first token after <?\d/).waitFor();
+  await picture(page, 'first-token');
   // One that was brought from elsewhere has nothing but its events.
   const id = fresh('s');
   const lines = [{ parley: 1, state: {} }, { id: 'a', invocationId: 'e-9', author: 'user', timestamp: 1794729660, content: { role: 'user', parts: [{ text: 'hi' }] } }, { id: 'b', invocationId: 'e-9', author: 'teller', timestamp: 1794729662, content: { role: 'model', parts: [{ text: 'ho' }] } }];
