@@ -129,3 +129,22 @@ func TestEvalVariants(t *testing.T) {
 	}
 	b.is(`[]`, "GET", app+"/eval_history?variantsId=none", "")
 }
+
+// A case is written by hand, in either spelling, and run.
+func TestWrittenCase(t *testing.T) {
+	b := newBench(t)
+	const app = "/dev/apps/weather"
+	b.want(200, "POST", app+"/eval_sets/smoke", "")
+	const oslo = `{"evalId":"oslo","conversation":[{"invocationId":"turn-1","userContent":{"role":"user","parts":[{"text":"What is the weather in Oslo?"}]},` +
+		`"finalResponse":{"role":"model","parts":[{"text":"The weather in Oslo is sunny with a temperature of 25 degrees Celsius (77 degrees Fahrenheit)."}]},` +
+		`"intermediateData":{"toolUses":[{"name":"get_weather","args":{"city":"Oslo"}}],"toolResponses":[],"intermediateResponses":[]}}],"sessionInput":{"appName":"weather","userId":"","state":{}}}`
+	b.is(oslo, "POST", app+"/eval_sets/smoke/evals", oslo)
+	b.want(409, "POST", app+"/eval-sets/smoke/eval-cases", oslo)
+	b.want(200, "POST", app+"/eval-sets/smoke/eval-cases", `{"eval_id":"two","conversation":[{"user_content":{"parts":[{"text":"hi"}]}}]}`)
+	b.want(404, "POST", app+"/eval_sets/none/evals", oslo)
+	b.want(422, "POST", app+"/eval_sets/smoke/evals", `{"evalId":"three"}`)
+	b.is(`["oslo","two"]`, "GET", app+"/eval_sets/smoke/evals", "")
+	if got := b.want(200, "POST", app+"/eval_sets/smoke/run_eval", `{"evalIds":["oslo"],`+criteria+`}`); !strings.Contains(got, `"finalEvalStatus":1`) {
+		t.Error(got)
+	}
+}

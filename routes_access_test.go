@@ -249,6 +249,7 @@ func devRoutes(run string) map[string]routeAccess {
 			add("POST "+pattern+sets+"/{set}"+names[2], app+sets+"/smoke"+names[2], `{"evalId":"c","userId":"bob","sessionId":"s1"}`)
 			add("POST "+pattern+sets+"/{set}"+names[3], app+sets+"/smoke"+names[3], `{"evalMetrics":[{"metricName":"response_match_score","threshold":1}]}`)
 			add("GET "+pattern+sets+"/{set}"+cases, app+sets+"/smoke"+cases, "")
+			add("POST "+pattern+sets+"/{set}"+cases, app+sets+"/smoke"+cases, `{"evalId":"new","conversation":[]}`)
 			add("GET "+pattern+sets+"/{set}"+cases+"/{case}", app+sets+"/smoke"+cases+"/c", "")
 			add("PUT "+pattern+sets+"/{set}"+cases+"/{case}", app+sets+"/smoke"+cases+"/c", `{"evalId":"c"}`)
 			add("DELETE "+pattern+sets+"/{set}"+cases+"/{case}", app+sets+"/smoke"+cases+"/c", "")

@@ -127,6 +127,15 @@ func (s *Set) Put(c *Case) {
 	s.Cases = append(s.Cases, c)
 }
 
+// Add adds a case with an id that no other one has.
+func (s *Set) Add(c *Case) error {
+	if s.index(c.ID) >= 0 {
+		return &Error{Kind: Exists, Message: "Eval case already exists: " + c.ID}
+	}
+	s.Cases = append(s.Cases, c)
+	return nil
+}
+
 // Delete takes a case out.
 func (s *Set) Delete(id string) error {
 	i := s.index(id)

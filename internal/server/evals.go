@@ -47,7 +47,7 @@ func (s *Server) evalRoutes() []route {
 				route{"POST", set, s.eval(s.createEvalSetByID)}, route{"GET", set, s.eval(s.getEvalSet)}, route{"DELETE", set, s.eval(s.deleteEvalSet)},
 				route{"POST", set + names.add, s.eval(s.addSessionToEvalSet)},
 				route{"POST", set + names.run, named("runEvalResults", s.runEval)},
-				route{"GET", cases, s.eval(s.listEvalCases)}, route{"GET", cases + "/{case}", s.eval(s.getEvalCase)},
+				route{"GET", cases, s.eval(s.listEvalCases)}, route{"POST", cases, s.eval(s.createEvalCase)}, route{"GET", cases + "/{case}", s.eval(s.getEvalCase)},
 				route{"PUT", cases + "/{case}", s.eval(s.putEvalCase)}, route{"DELETE", cases + "/{case}", s.eval(s.deleteEvalCase)},
 				route{"GET", results, named("evalResultIds", s.evalResults)}, route{"GET", results + "/{result}", s.eval(s.getEvalResult)})
 		}
@@ -155,6 +155,19 @@ func (s *Server) getEvalCase(_ http.ResponseWriter, r *http.Request, app string)
 		return nil, err
 	}
 	return set.Find(r.PathValue("case"))
+}
+
+// createEvalCase adds the case that the body describes.
+func (s *Server) createEvalCase(w http.ResponseWriter, r *http.Request, app string) (any, error) {
+	doc, err := s.required(w, r)
+	if err != nil {
+		return nil, err
+	}
+	made, err := eval.ReadCase(doc)
+	if err != nil {
+		return nil, err
+	}
+	return made, s.Evals.Change(app, r.PathValue("set"), func(set *eval.Set) error { return set.Add(made) })
 }
 
 // putEvalCase replaces a case. It does not create one.

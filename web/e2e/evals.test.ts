@@ -198,3 +198,56 @@ test('variants of a set are in a table, with unknown costs, and cancelled', asyn
   await page.getByRole('link', { name: 'gpt-5 · temperature 0.9' }).first().waitFor();
   await look(page, 'eval-set-variants');
 });
+
+test('a case is written by hand, edited and deleted', async () => {
+  const page = await open('/ui/apps/story/evals', { expected: /409/ });
+  await page.getByRole('button', { name: 'New set' }).first().click();
+  await page.getByLabel('Name').fill('written');
+  await page.keyboard.press('Enter');
+  await page.getByText('This set has no cases yet').waitFor();
+  await page.getByRole('button', { name: 'Write a case' }).click();
+  const save = page.getByRole('button', { name: 'Save', exact: true });
+  await expect.poll(() => save.isDisabled()).toBe(true);
+  await page.getByText('In every turn, the user says something.').waitFor();
+  // With the keyboard: the name has the focus, then user, state and message follow.
+  await page.keyboard.press('Tab');
+  await page.keyboard.press('Tab');
+  await page.keyboard.type('{"tone": ');
+  await page.getByText('The state is a JSON object').waitFor();
+  await page.keyboard.type('"calm"}');
+  await page.keyboard.press('Tab');
+  await page.keyboard.type('Hello, who are you?');
+  expect(await page.getByLabel('Name of the case').getAttribute('placeholder')).toBe('hello_who_are_you');
+  await page.getByLabel('Expected answer').fill('I tell stories.');
+  await page.getByRole('button', { name: 'Add a tool call' }).click();
+  await page.getByLabel('Name of tool call 1').fill('look_up');
+  await page.getByLabel('Arguments of tool call 1').fill('{"topic": "me"}');
+  await page.getByRole('button', { name: 'Add a turn' }).click();
+  await expect.poll(() => save.isDisabled()).toBe(true);
+  await page.locator('[data-turn="2"]').getByLabel('The user says').fill('Thanks.');
+  await look(page, 'eval-new-case');
+  await small(page, 'eval-new-case');
+  await save.click();
+  await page.getByText('The case is saved.').waitFor();
+  await expect.poll(() => new URL(page.url()).pathname).toBe('/ui/apps/story/evals/written/hello_who_are_you');
+  const stored = await call<{ evalCases: { conversation: { intermediateData: unknown; finalResponse: unknown }[]; sessionInput: unknown }[] }>('GET', '/dev/apps/story/eval_sets/written');
+  expect(stored.evalCases[0]).toMatchObject({
+    evalId: 'hello_who_are_you',
+    conversation: [{ intermediateData: { toolUses: [{ name: 'look_up', args: { topic: 'me' } }] }, finalResponse: { parts: [{ text: 'I tell stories.' }] } }, { userContent: { parts: [{ text: 'Thanks.' }] } }],
+    sessionInput: { appName: 'story', userId: 'user', state: { tone: 'calm' } },
+  });
+  await page.getByRole('button', { name: 'Remove turn 2' }).click();
+  await page.getByRole('textbox', { name: 'User', exact: true }).fill('ann');
+  await save.click();
+  await expect.poll(async () => (await call<{ evalCases: unknown[] }>('GET', '/dev/apps/story/eval_sets/written')).evalCases).toMatchObject([{ conversation: [{}], sessionInput: { userId: 'ann' } }]);
+  await page.goto(new URL('/ui/apps/story/newcase/written', page.url()).href);
+  await page.getByLabel('Name of the case').fill('hello_who_are_you');
+  await page.getByText('The set has a case with this name.').waitFor();
+  await page.goBack();
+  await page.getByRole('button', { name: 'Delete the case' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Delete', exact: true }).click();
+  await page.getByText('This set has no cases yet').waitFor();
+  await page.getByRole('button', { name: 'Delete the set' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Delete', exact: true }).click();
+  await page.getByText('There are no evaluation sets yet').waitFor();
+});

@@ -18,13 +18,14 @@ export interface Invocation {
   invocationId?: string;
   userContent: Content;
   finalResponse?: Content;
+  creationTimestamp?: number;
   intermediateData?: { toolUses?: ToolCall[] } & JsonObject;
 }
 
 export interface Case {
   evalId: string;
   conversation?: Invocation[];
-  sessionInput?: { userId?: string; state?: JsonObject };
+  sessionInput?: { appName?: string; userId?: string; state?: JsonObject };
   creationTimestamp?: number;
 }
 
@@ -130,6 +131,7 @@ export const evalCalls = {
     path: `${setPath(app, set)}/add_session`,
     body: { evalId, userId: key.user, sessionId: key.session, ...(runId ? { runId } : {}) },
   }),
+  addCase: (app: string, set: string, body: Case): Call => ({ method: 'POST', path: `${setPath(app, set)}/evals`, body }),
   putCase: (app: string, set: string, body: Case): Call => ({ method: 'PUT', path: `${setPath(app, set)}/evals/${enc(body.evalId)}`, body }),
   deleteCase: (app: string, set: string, id: string): Call => ({ method: 'DELETE', path: `${setPath(app, set)}/evals/${enc(id)}` }),
   run: (app: string, set: string, evalIds: string[], evalMetrics: Metric[], recordedTools: boolean, variants?: Variant[]): Call => ({
@@ -155,6 +157,7 @@ export const toEvals = {
   sets: (app: string) => `/ui/apps/${enc(app)}/evals`,
   set: (app: string, set: string) => `/ui/apps/${enc(app)}/evals/${enc(set)}`,
   case: (app: string, set: string, id: string) => `/ui/apps/${enc(app)}/evals/${enc(set)}/${enc(id)}`,
+  newCase: (app: string, set: string) => `/ui/apps/${enc(app)}/newcase/${enc(set)}`,
   variants: (app: string, set: string, of?: string) => `/ui/apps/${enc(app)}/variants/${enc(set)}${of ? `?of=${enc(of)}` : ''}`,
   result: (app: string, id: string, other?: string) => `/ui/apps/${enc(app)}/results/${enc(id)}${other ? `?with=${enc(other)}` : ''}`,
 };

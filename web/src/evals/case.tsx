@@ -4,10 +4,11 @@ import { useState } from 'react';
 import { ask } from '../api/client';
 import type { JsonObject } from '../api/types';
 import { navigate } from '../router';
+import { Dialog } from '../ui/dialog';
 import { Action, Button, Empty, Field, Loading, Problem } from '../ui/parts';
 import { Screen } from '../ui/screen';
 import { say } from '../ui/toast';
-import { evalCalls, textOfContent, toEvals, toolsOfTurn, withText, type Case, type Invocation, type Set as EvalSet, type ToolCall } from './api';
+import { caseName, evalCalls, textOfContent, toEvals, toolsOfTurn, withText, type Case, type Invocation, type Set as EvalSet, type ToolCall } from './api';
 import { Card, Crumbs } from './parts';
 import { setKey } from './set';
 
@@ -33,10 +34,21 @@ function objectOf(text: string): JsonObject | undefined {
   }
 }
 
+/** What can be changed of a case beside its turns. */
+interface About {
+  name: string;
+  user: string;
+  state: string;
+}
+
+const aboutOf = (one: Case): About => ({ name: one.evalId, user: one.sessionInput?.userId ?? '', state: Object.keys(one.sessionInput?.state ?? {}).length > 0 ? JSON.stringify(one.sessionInput!.state, null, 2) : '' });
+
 /** A case with what was changed; the rest of it stays. */
-function edited(from: Case, turns: { draft: Draft; from: Invocation }[]): Case {
+function edited(app: string, from: Case, about: About, turns: { draft: Draft; from: Invocation }[]): Case {
   return {
     ...from,
+    evalId: about.name.trim(),
+    sessionInput: { appName: app, ...from.sessionInput, userId: about.user.trim(), state: objectOf(about.state) ?? {} },
     conversation: turns.map(({ draft, from: turn }) => ({
       ...turn,
       userContent: withText(turn.userContent, 'user', draft.user),
@@ -44,6 +56,26 @@ function edited(from: Case, turns: { draft: Draft; from: Invocation }[]): Case {
       intermediateData: { ...turn.intermediateData, toolUses: draft.calls.map((c) => ({ ...c.was, name: c.name.trim(), args: objectOf(c.args) ?? {} })) },
     })),
   };
+}
+
+/** A turn of which nothing is known yet. The id tells it from those that there are. */
+function newTurn(others: Invocation[]): Invocation {
+  let n = others.length + 1;
+  while (others.some((t) => t.invocationId === `turn-${n}`)) n++;
+  return { invocationId: `turn-${n}`, userContent: { role: 'user', parts: [] }, creationTimestamp: Math.floor(Date.now() / 1000), intermediateData: { toolUses: [], toolResponses: [], intermediateResponses: [] } };
+}
+
+/** Writes a case by hand. */
+export function NewCaseScreen({ app, set }: { app: string; set: string }) {
+  const one = useQuery({ queryKey: setKey(app, set), queryFn: ({ signal }) => ask<EvalSet>(evalCalls.set(app, set), signal) });
+  const [blank] = useState((): Case => ({ evalId: '', conversation: [newTurn([])], sessionInput: { userId: 'user' }, creationTimestamp: Math.floor(Date.now() / 1000) }));
+  if (one.data) return <Editor app={app} set={set} one={blank} taken={one.data.evalCases.map((c) => c.evalId)} />;
+  return (
+    <Screen title={<><Crumbs list={[['Evaluation', toEvals.sets(app)], [set, toEvals.set(app, set)]]} />New case</>} call={evalCalls.set(app, set)}>
+      {one.isPending && <Loading what="the set" />}
+      {one.error && <Problem error={one.error} what="The evaluation set could not be read" retry={() => void one.refetch()} />}
+    </Screen>
+  );
 }
 
 export default function CaseScreen({ app, set, id }: { app: string; set: string; id: string }) {
@@ -59,29 +91,55 @@ export default function CaseScreen({ app, set, id }: { app: string; set: string;
   );
 }
 
-function Editor({ app, set, one }: { app: string; set: string; one: Case }) {
+/** Edits a case or, where taken has the names of the others, a new one. */
+function Editor({ app, set, one, taken }: { app: string; set: string; one: Case; taken?: string[] }) {
   const client = useQueryClient();
+  const [about, setAbout] = useState(() => aboutOf(one));
   const [turns, setTurns] = useState(() => one.conversation!.map((from) => ({ draft: draftOf(from), from })));
-  const next = edited(one, turns);
-  const changed = turns.length !== one.conversation!.length || turns.some((t) => JSON.stringify(t.draft) !== JSON.stringify(draftOf(t.from)));
-  const bad = turns.some((t) => !t.draft.user.trim() && !t.from.userContent.parts?.some((p) => p.text === undefined)) || turns.some((t) => t.draft.calls.some((c) => !c.name.trim() || !objectOf(c.args)));
+  const [deleting, setDeleting] = useState(false);
+  const name = taken && !about.name.trim() ? caseName(turns[0]!.draft.user, taken) : about.name;
+  const next = edited(app, one, { ...about, name }, turns);
+  const changed = taken !== undefined || JSON.stringify(about) !== JSON.stringify(aboutOf(one)) || turns.length !== one.conversation!.length || turns.some((t, i) => t.from !== one.conversation![i] || JSON.stringify(t.draft) !== JSON.stringify(draftOf(t.from)));
+  const wrongState = !objectOf(about.state);
+  const used = taken?.includes(next.evalId);
+  const silent = turns.some((t) => !t.draft.user.trim() && !t.from.userContent.parts?.some((p) => p.text === undefined));
+  const bad = silent || wrongState || used || turns.some((t) => t.draft.calls.some((c) => !c.name.trim() || !objectOf(c.args)));
   const change = (i: number, to: Partial<Draft>) => setTurns(turns.map((t, n) => (n === i ? { ...t, draft: { ...t.draft, ...to } } : t)));
+  const call = taken ? evalCalls.addCase(app, set, next) : evalCalls.putCase(app, set, next);
+  const reread = () => client.invalidateQueries({ queryKey: setKey(app, set) });
   const save = () =>
-    void ask(evalCalls.putCase(app, set, next))
-      .then(() => {
+    void ask(call)
+      .then(async () => {
         say('The case is saved.');
-        return client.invalidateQueries({ queryKey: setKey(app, set) });
+        await reread();
+        if (taken) navigate(toEvals.case(app, set, next.evalId), { replace: true });
       })
+      .catch((error: Error) => say(error.message, 'bad'));
+  const remove = () =>
+    void ask(evalCalls.deleteCase(app, set, one.evalId))
+      .then(() => (void reread(), navigate(toEvals.set(app, set))))
       .catch((error: Error) => say(error.message, 'bad'));
   return (
     <Screen
-      title={<><Crumbs list={[['Evaluation', toEvals.sets(app)], [set, toEvals.set(app, set)]]} />{one.evalId}</>}
-      note={<>As {one.sessionInput?.userId || 'any user'}{Object.keys(one.sessionInput?.state ?? {}).length > 0 && <>, with the state {Object.keys(one.sessionInput!.state!).join(', ')}</>}.</>}
+      title={<><Crumbs list={[['Evaluation', toEvals.sets(app)], [set, toEvals.set(app, set)]]} />{taken ? 'New case' : one.evalId}</>}
+      note="What users say, and which answers and tool calls are expected of the agent."
       call={evalCalls.set(app, set)}
-      actions={<Action tone="primary" call={evalCalls.putCase(app, set, next)} disabled={!changed || bad} onClick={save}>Save</Action>}
+      actions={
+        <>
+          {!taken && <Button icon="trash" tone="quiet" onClick={() => setDeleting(true)}>Delete the case</Button>}
+          <Action tone="primary" call={call} disabled={!changed || bad} onClick={save}>Save</Action>
+        </>
+      }
     >
+      <Card title="Session">
+        <div className="grid gap-3 sm:grid-cols-2">
+          {taken && <Field label="Name of the case" note={used ? <span className="text-bad">The set has a case with this name.</span> : 'Letters, digits, _, - and .'}><input autoFocus className="field w-full" placeholder={name} value={about.name} onChange={(e) => setAbout({ ...about, name: e.target.value })} /></Field>}
+          <Field label="User"><input className="field w-full" placeholder="any user" value={about.user} onChange={(e) => setAbout({ ...about, user: e.target.value })} /></Field>
+          <Field label="State at the beginning, as JSON" note={wrongState ? <span className="text-bad">The state is a JSON object, such as {'{"unit": "celsius"}'}.</span> : undefined}><textarea rows={rows(about.state)} spellCheck={false} aria-invalid={wrongState} className="field w-full font-mono text-xs" placeholder="{}" value={about.state} onChange={(e) => setAbout({ ...about, state: e.target.value })} /></Field>
+        </div>
+      </Card>
       {turns.map(({ draft, from }, i) => (
-        <Card key={i} title={`Turn ${i + 1}`} aside={turns.length > 1 && i === turns.length - 1 && <Button tone="quiet" icon="trash" onClick={() => setTurns(turns.slice(0, -1))}>Remove the turn</Button>}>
+        <Card key={i} title={`Turn ${i + 1}`} aside={turns.length > 1 && <Button tone="quiet" icon="trash" onClick={() => setTurns(turns.toSpliced(i, 1))}>{`Remove turn ${i + 1}`}</Button>}>
           <div className="space-y-3" data-turn={i + 1}>
             <Field label="The user says"><textarea rows={rows(draft.user)} className="field w-full" value={draft.user} onChange={(e) => change(i, { user: e.target.value })} /></Field>
             {from.userContent.parts?.some((p) => p.text === undefined) && <p className="text-xs text-faint">The message has other parts, such as files, which stay.</p>}
@@ -109,6 +167,14 @@ function Editor({ app, set, one }: { app: string; set: string; one: Case }) {
           </div>
         </Card>
       ))}
+      <Button icon="plus" onClick={() => setTurns([...turns, { draft: { user: '', answer: '', calls: [] }, from: newTurn(turns.map((t) => t.from)) }])}>Add a turn</Button>
+      {silent && <p className="mt-2 text-sm text-soft">In every turn, the user says something.</p>}
+      <Dialog open={deleting} onClose={() => setDeleting(false)} title={`Delete the case ${one.evalId}?`} note="This changes the file in the directory of the application. Results stay.">
+        <div className="flex justify-end gap-2">
+          <Button onClick={() => setDeleting(false)}>Keep it</Button>
+          <Action tone="danger" icon="trash" call={evalCalls.deleteCase(app, set, one.evalId)} onClick={remove}>Delete</Action>
+        </div>
+      </Dialog>
     </Screen>
   );
 }

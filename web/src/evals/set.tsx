@@ -31,6 +31,7 @@ export default function SetScreen({ app, set }: { app: string; set: string }) {
   const picked = chosen.filter((id) => cases.some((c) => c.evalId === id));
   useCommands([
     ...(cases.length > 0 ? [{ label: 'Run all cases', act: () => setRunning([]) }, { label: 'Try variants of the set', act: () => navigate(toEvals.variants(app, set)) }] : []),
+    { label: 'Write a case', act: () => navigate(toEvals.newCase(app, set)) },
     { label: 'Delete the evaluation set', act: () => setDeleting('set') },
   ]);
   const remove = () => {
@@ -52,6 +53,7 @@ export default function SetScreen({ app, set }: { app: string; set: string }) {
       actions={one.data && (
         <>
           <Button icon="trash" tone="quiet" onClick={() => setDeleting('set')}>Delete the set</Button>
+          <Button icon="plus" onClick={() => navigate(toEvals.newCase(app, set))}>New case</Button>
           <Button disabled={cases.length === 0} onClick={() => navigate(toEvals.variants(app, set))}>Variants</Button>
           {picked.length > 0 && <Button disabled={busy} onClick={() => setRunning(picked)}>Run {picked.length} chosen</Button>}
           <Button tone="primary" disabled={busy || cases.length === 0} onClick={() => setRunning([])}>Run all</Button>
@@ -62,7 +64,7 @@ export default function SetScreen({ app, set }: { app: string; set: string }) {
       {one.isPending && <Loading what="the set" />}
       {one.error && <Problem error={one.error} what="The evaluation set could not be read" retry={() => void one.refetch()} />}
       {one.data && cases.length === 0 && (
-        <Empty title="This set has no cases yet">Open a conversation and choose <b>Keep as a test</b> under a turn.</Empty>
+        <Empty title="This set has no cases yet" action={<Button tone="primary" icon="plus" onClick={() => navigate(toEvals.newCase(app, set))}>Write a case</Button>}>Or open a conversation and choose <b>Keep as a test</b> under a turn.</Empty>
       )}
       {cases.length > 0 && (
         <Table columns={columns}>
