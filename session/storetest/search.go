@@ -23,6 +23,7 @@ func RunSearch(t *testing.T, open func(t *testing.T) func(session.Options) sessi
 		{"Users", searchUsers},
 		{"Pages", searchPages},
 		{"Many", searchMany},
+		{"Old", searchOld},
 		{"Deleted", searchDeleted},
 		{"Expired", searchExpired},
 		{"Rewound", searchRewound},
@@ -354,6 +355,48 @@ func searchPages(p *place) {
 	if len(seen) != len(log) {
 		k.Errorf("%d events of one moment were found, want %d", len(seen), len(log))
 	}
+}
+
+// A beginning that many different words of old texts have, and none of new ones.
+func searchOld(p *place) {
+	k := p.as("a", time.Hour)
+	const old, more = 2100, 300
+	var want []string
+	var log []*session.Entry
+	for i := range old + more {
+		text := fmt.Sprintf("common zebra%d", i)
+		if i >= old {
+			text = fmt.Sprintf("common yak%d", i)
+		} else {
+			want = append(want, fmt.Sprint("e", i))
+		}
+		log = append(log, talk(fmt.Sprint("e", i), float64(i), text))
+	}
+	k.create(key("long"), nil, log...)
+	other := key("other")
+	other.User = "another"
+	k.create(other, nil, talk("o", float64(old), "common zebra"))
+	k.index()
+	slices.Reverse(want)
+	for _, query := range []string{"zeb", "common z"} {
+		var got []string
+		token := ""
+		for range len(want) {
+			found, next := k.search("user", query, session.Page{Size: 500, Token: token})
+			for _, f := range found {
+				got = append(got, f.Event)
+			}
+			if token = next; next == "" {
+				break
+			}
+		}
+		if !slices.Equal(got, want) {
+			k.Errorf("%q: found %d texts, want %d", query, len(got), len(want))
+		}
+	}
+	k.searches("user", "zebra1999", "long/e1999")
+	k.searches("user", "zebra209", "long/e2099", "long/e2098", "long/e2097", "long/e2096", "long/e2095", "long/e2094", "long/e2093", "long/e2092", "long/e2091", "long/e2090", "long/e209")
+	k.searches("user", "zeal")
 }
 
 func searchDeleted(p *place) {

@@ -15,12 +15,18 @@ import (
 func BenchmarkSearch(b *testing.B, store session.Store) {
 	b.Helper()
 	r := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // no secret
+	const sessions, each = 10_000, 20
 	n := 0
 	text := func() *session.Entry {
 		n++
 		words := make([]string, 40)
 		for i := range words {
 			words[i] = fmt.Sprintf("word%d", int(r.ExpFloat64()*500)) // some are frequent
+		}
+		for i := range 10 {
+			if n <= sessions*each/2 {
+				words[i] = fmt.Sprintf("ancient%d", int(r.ExpFloat64()*500)) // only the older half has these
+			}
 		}
 		return entry(&event.Event{
 			ID: fmt.Sprint("event-", n), InvocationID: "i", Author: "agent", Timestamp: float64(n),
@@ -36,7 +42,6 @@ func BenchmarkSearch(b *testing.B, store session.Store) {
 			}
 		}
 	}
-	const sessions, each = 10_000, 20
 	for s := range sessions {
 		log := make([]*session.Entry, each)
 		for i := range log {
@@ -68,7 +73,7 @@ func BenchmarkSearch(b *testing.B, store session.Store) {
 	}
 	index()
 	for name, query := range map[string]string{
-		"rare": "word2900", "frequent": "word1 word2", "prefix": "word1", "phrase": `"word1 word2"`, "none": "nothing",
+		"rare": "word2900", "frequent": "word1 word2", "prefix": "word1", "old prefix": "anc", "old words": "word1 anc", "phrase": `"word1 word2"`, "none": "nothing",
 	} {
 		b.Run("search/"+name, func(b *testing.B) {
 			for range b.N {
