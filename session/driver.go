@@ -78,11 +78,16 @@ func Register(scheme string, d Driver) { registry.Register(scheme, d) }
 
 // DriverOf returns the driver of a URL. If Parley has a package for the scheme that
 // is not imported, the error names it. The scheme memory, and an empty URL, have no
-// driver; see NewMemory.
+// driver; see NewMemory. A URL may also name a library of another language, which
+// is ignored, as in sqlite+aiosqlite:///sessions.db.
 func DriverOf(url string) (Driver, error) {
 	scheme, _, _ := strings.Cut(url, ":")
 	if d, ok := registry.Find[Driver](scheme); ok {
 		return d, nil
+	}
+	if dialect, _, ok := strings.Cut(scheme, "+"); ok {
+		d, err := DriverOf(dialect + ":")
+		return d.renamed(scheme+"://", dialect+"://"), err
 	}
 	if path, ok := linked[scheme]; ok {
 		return Driver{}, registry.Missing(scheme+":", path)
@@ -94,4 +99,21 @@ func DriverOf(url string) (Driver, error) {
 		}
 	}
 	return Driver{}, fmt.Errorf("it must be empty for memory, sqlite:///path/to/file.db, postgres://user@host/database, or agentengine://ID%s", &others)
+}
+
+// renamed returns the driver for URLs that begin with another scheme.
+func (d Driver) renamed(from, to string) Driver {
+	usual := func(url string) string { return strings.ReplaceAll(url, from, to) }
+	if open := d.Open; open != nil {
+		d.Open = func(ctx context.Context, url string, o Options) (Store, error) { return open(ctx, usual(url), o) }
+	}
+	if move := d.Move; move != nil {
+		d.Move = func(ctx context.Context, list string, o Options, progress func(Moved)) (Moved, error) {
+			return move(ctx, usual(list), o, progress)
+		}
+	}
+	if file := d.File; file != nil {
+		d.File = func(url string) (string, error) { return file(usual(url)) }
+	}
+	return d
 }

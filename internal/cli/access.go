@@ -25,7 +25,7 @@ type accessFlags struct {
 
 func (a *accessFlags) define(flags *pflag.FlagSet) {
 	flags.StringSliceVar(&a.oidc.Issuers, "oidc_issuer", nil, "`url` of an issuer of identity tokens; several need\nnames, as in name=https://…")
-	flags.StringSliceVar(&a.oidc.Audiences, "oidc_audience", nil, "accepted audience of identity tokens; repeat it, or use\ncommas")
+	flags.StringSliceVar(&a.oidc.Audiences, "oidc_audience", nil, "accepted `audience` of identity tokens; repeat it, or use\ncommas")
 	flags.StringVar(&a.oidc.UserClaim, "oidc_user_claim", "sub", "`claim` that is the id of the user")
 	flags.StringSliceVar(&a.oidc.Admins, "oidc_admin", nil, "`claim=value` of callers who may do everything")
 	flags.StringSliceVar(&a.oidc.Delegates, "oidc_delegate", nil, "`claim=value` of callers who may act for any user")

@@ -108,7 +108,7 @@ for any user) and admin (everything).`,
 	section(cmd, "The key", func(flags *pflag.FlagSet) {
 		flags.StringVar(&key.User, "user", "", "`id` of the user that it acts as")
 		flags.StringVar(&key.Name, "name", "", "`text` that describes its purpose")
-		flags.StringSliceVar(&key.Scopes, "scope", []string{"run"}, "scopes: read, review, run, schedules, triggers, inbox,\nusers, admin; repeat it, or use commas")
+		flags.StringSliceVar(&key.Scopes, "scope", []string{"run"}, "`scope`: read, review, run, schedules, triggers, inbox,\nusers, admin; repeat it, or use commas")
 		flags.DurationVar(&key.Life, "expires", 0, "`time` until it expires (default until it is revoked)")
 	})
 	section(cmd, "Database", database)

@@ -154,3 +154,29 @@ func TestOpenSettlesOldWaits(t *testing.T) {
 		t.Errorf("runs are %v, error %v, want %v", got, err, want)
 	}
 }
+
+// The names of libraries of other languages are ignored.
+func TestURLsOfOthers(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "s.db")
+	for _, url := range []string{"sqlite://" + path, "sqlite+aiosqlite://" + path} {
+		driver, err := session.DriverOf(url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := driver.File(url); got != path || err != nil {
+			t.Errorf("the file of %s is %s, %v", url, got, err)
+		}
+		store, err := driver.Open(t.Context(), url, session.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		store.Close()
+	}
+	if _, err := os.Stat(path); err != nil {
+		t.Error(err)
+	}
+	if _, err := session.DriverOf("mysql+pymysql://h/db"); err == nil {
+		t.Error("there is a driver for MySQL")
+	}
+}
