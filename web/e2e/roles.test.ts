@@ -15,9 +15,10 @@ async function ask(token: string, method: string, path: string, body?: unknown):
 
 /** A conversation of bob. */
 async function conversation(): Promise<string> {
-  const path = `/apps/weather/users/bob/sessions/${fresh('talk')}`;
+  const sessionId = fresh('talk');
+  const path = `/apps/weather/users/bob/sessions/${sessionId}`;
   await ask(key, 'POST', path, { state: { unit: 'celsius' } });
-  const ran = await ask(key, 'POST', `${path}/runs`, { newMessage: { parts: [{ text: 'weather in Oslo' }] } });
+  const ran = await ask(key, 'POST', '/run', { appName: 'weather', userId: 'bob', sessionId, newMessage: { parts: [{ text: 'weather in Oslo' }] } });
   expect(ran.ok).toBe(true);
   return path;
 }

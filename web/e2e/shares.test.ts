@@ -67,16 +67,18 @@ test.each([
 
 test('a link is the right to read where callers have to sign in', async () => {
   const headers = { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' };
-  const path = `${keys}/apps/weather/users/bob/sessions/${fresh('shared')}`;
+  const id = fresh('shared');
+  const path = `${keys}/apps/weather/users/bob/sessions/${id}`;
   await fetch(path, { method: 'POST', headers, body: '{}' });
-  await fetch(`${path}/runs`, { method: 'POST', headers: { ...headers, Prefer: 'wait=60' }, body: JSON.stringify({ newMessage: { parts: [{ text: 'weather in Oslo' }] } }) });
+  const ran = await fetch(`${keys}/run`, { method: 'POST', headers, body: JSON.stringify({ appName: 'weather', userId: 'bob', sessionId: id, newMessage: { parts: [{ text: 'weather in Oslo' }] } }) });
+  expect(ran.status).toBe(200);
   const made = await fetch(`${path}/shares`, { method: 'POST', headers, body: JSON.stringify({ includeTools: true }) });
   expect(made.status).toBe(201);
-  const { url, id } = (await made.json()) as { url: string; id: string };
+  const { url, id: share } = (await made.json()) as { url: string; id: string };
   const page = await open(url, { expected });
   await page.getByText('It is sunny in Oslo.').first().waitFor();
   expect(await page.getByLabel('API key').count()).toBe(0);
-  expect((await fetch(`${path}/shares/${id}`, { method: 'DELETE', headers })).status).toBe(200);
+  expect((await fetch(`${path}/shares/${share}`, { method: 'DELETE', headers })).status).toBe(200);
   const response = await page.reload();
   expect(response?.status()).toBe(404);
   await page.getByRole('heading', { name: 'There is nothing here' }).waitFor();
