@@ -125,7 +125,7 @@ func (b *bench) load(ctx context.Context, name, kind string, clients int) (resul
 				return nil, loads, err
 			}
 			rate := 0.0
-			parts := max(1, 8/clients) // one client alone has done little after its conversations
+			parts := max(4, 8/clients) // what a server does later must be a part of the time
 			runs := l.crowd.runs
 			cpu, err := l.server.spend(ctx, func() error {
 				for part := range parts {
