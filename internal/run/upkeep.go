@@ -233,14 +233,14 @@ func (u *upkeep) checkStop(t *turn) {
 	}
 }
 
-// index makes findable what was said since the last time. It works for a fifth of the
+// index makes findable what was said since the last time. It works for a tenth of the
 // time at most, so that under load the later turns of a session are indexed together.
 func (u *upkeep) index(ctx context.Context) {
 	began := time.Now()
 	if began.Before(u.nextIndex) {
 		return
 	}
-	defer func() { u.nextIndex = time.Now().Add(min(4*time.Since(began), indexPause)) }()
+	defer func() { u.nextIndex = time.Now().Add(min(9*time.Since(began), indexPause)) }()
 	for ctx.Err() == nil {
 		done, err := u.engine.cfg.Store.Searcher.Index(ctx)
 		if err != nil && u.ctx.Err() == nil {
