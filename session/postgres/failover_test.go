@@ -131,6 +131,9 @@ func TestUnconfirmedCommits(t *testing.T) {
 			_, err := s.PutSecret(t.Context(), &session.Secret{SecretID: session.SecretID{App: "app", User: "user", Name: "lost"}, Sealed: []byte("x")})
 			return err
 		},
+		"PutSchedule": func() error {
+			return s.PutSchedule(t.Context(), &session.Schedule{App: "app", User: "user", ID: "lost", JSON: []byte("{}")})
+		},
 		"PutAPIKey": func() error {
 			return s.PutAPIKey(t.Context(), &session.APIKey{ID: "lost", Hash: []byte("x"), Created: time.Now()})
 		},

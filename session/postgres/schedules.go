@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -121,35 +122,53 @@ func (s *backend) PutSchedule(ctx context.Context, put *session.Schedule) error 
 	mark := nonceOf(ctx)
 	args := append(scheduleArgs(put.App, put.User, put.ID), instant(put.Next), put.JSON, mark)
 	return s.write(ctx, "storing a schedule", func(ctx context.Context, conn *pgxpool.Conn, again bool) error {
-		there, theirs, err := readSchedule(ctx, conn, put.App, put.User, put.ID)
-		if again && err == nil && theirs == mark { // it has taken effect
+		done := func() bool { // an earlier attempt has taken effect
+			if !again {
+				return false
+			}
+			there, theirs, err := readSchedule(ctx, conn, put.App, put.User, put.ID)
+			if err != nil || theirs != mark {
+				return false
+			}
 			put.Version, put.Created = there.Version, there.Created
+			return true
+		}
+		if done() {
 			return nil
 		}
-		if put.Version != 0 {
-			if err != nil {
+		err := storeSchedule(ctx, conn, put, args)
+		if (errors.Is(err, session.ErrChanged) || errors.Is(err, session.ErrExists)) && done() {
+			return nil // it was not over before, and the statement has waited for it
+		}
+		return err
+	})
+}
+
+// storeSchedule stores a schedule in place of its version, or as a new one.
+func storeSchedule(ctx context.Context, conn *pgxpool.Conn, put *session.Schedule, args []any) error {
+	if put.Version != 0 {
+		err := conn.QueryRow(ctx, sqlNextSchedule, append(args, put.Version)...).Scan(&put.Version, &put.Created)
+		if none(err) {
+			if _, _, err := readSchedule(ctx, conn, put.App, put.User, put.ID); err != nil {
 				return err
 			}
-			err := conn.QueryRow(ctx, sqlNextSchedule, append(args, put.Version)...).Scan(&put.Version, &put.Created)
-			if none(err) {
-				return session.ErrChanged
-			}
+			return session.ErrChanged
+		}
+		return err
+	}
+	// Nothing else shows that the user is in this database.
+	return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, sqlShareSlot, slotLock, slotOf(put.Key())); err != nil {
 			return err
 		}
-		// Nothing else shows that the user is in this database.
-		return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
-			if _, err := tx.Exec(ctx, sqlShareSlot, slotLock, slotOf(put.Key())); err != nil {
-				return err
-			}
-			if err := elsewhere(ctx, tx, put.Key()); err != nil {
-				return err
-			}
-			err := tx.QueryRow(ctx, sqlNewSchedule, append(args, put.App, put.User)...).Scan(&put.Version, &put.Created)
-			if none(err) {
-				return session.ErrExists
-			}
+		if err := elsewhere(ctx, tx, put.Key()); err != nil {
 			return err
-		})
+		}
+		err := tx.QueryRow(ctx, sqlNewSchedule, append(args, put.App, put.User)...).Scan(&put.Version, &put.Created)
+		if none(err) {
+			return session.ErrExists
+		}
+		return err
 	})
 }
 

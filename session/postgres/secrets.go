@@ -96,11 +96,19 @@ func (s *backend) PutSecret(ctx context.Context, secret *session.Secret) (int64,
 	}
 	var version int64
 	err := s.write(ctx, "storing a secret", func(ctx context.Context, conn *pgxpool.Conn, again bool) error {
-		if again { // it may have taken effect
-			if there, theirs, err := readSecret(ctx, conn, secret.SecretID); err == nil && theirs == mark {
-				version = there.Version
-				return nil
+		done := func() bool { // an earlier attempt has taken effect
+			if !again {
+				return false
 			}
+			there, theirs, err := readSecret(ctx, conn, secret.SecretID)
+			if err != nil || theirs != mark {
+				return false
+			}
+			version = there.Version
+			return true
+		}
+		if done() {
+			return nil
 		}
 		put := func(db querier) error {
 			return db.QueryRow(ctx, statement, append(secretArgs(secret.SecretID), sealed, secret.About, mark, secret.Version)...).Scan(&version)
@@ -121,6 +129,9 @@ func (s *backend) PutSecret(ctx context.Context, secret *session.Secret) (int64,
 		}
 		if !none(err) {
 			return err
+		}
+		if done() { // it was not over before, and the statement has waited for it
+			return nil
 		}
 		if secret.Session == "" {
 			return session.ErrChanged
