@@ -8,6 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/parley-run/parley/internal/testkit"
 	"github.com/parley-run/parley/internal/testkit/pgtest"
 )
 
@@ -135,4 +136,32 @@ func TestVersions(t *testing.T) {
 	if got := ask(t, s.URL(), "show server_version"); !strings.HasPrefix(got, newest+".") {
 		t.Errorf("the version is %s, want %s", got, newest)
 	}
+}
+
+// A pooler that ends by itself is there again soon.
+func TestPoolerRestarts(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Quick(t)
+	pooler := server.Pooler(t, "admin_users = postgres")
+	url := pgtest.Hosts(server.URL(), pooler.Addr())
+	cfg, err := pgx.ParseConfig(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg.Database, cfg.DefaultQueryExecMode = "pgbouncer", pgx.QueryExecModeSimpleProtocol
+	conn, err := pgx.ConnectConfig(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _ = conn.Exec(t.Context(), "SHUTDOWN") // the connection may be closed before the answer
+	_ = conn.Close(t.Context())
+	testkit.Eventually(t, "the pooler to answer again", func() bool {
+		conn, err := pgx.Connect(t.Context(), url)
+		if err != nil {
+			return false
+		}
+		defer func() { _ = conn.Close(t.Context()) }()
+		var one int
+		return conn.QueryRow(t.Context(), "SELECT 1", pgx.QueryExecModeSimpleProtocol).Scan(&one) == nil
+	})
 }

@@ -41,6 +41,10 @@ func (s *Server) Pooler(tb testing.TB, settings ...string) *Pooler {
 	}
 	p.dir = dir
 	tb.Cleanup(func() {
+		if tb.Failed() {
+			text, _ := os.ReadFile(filepath.Join(dir, "log")) //nolint:gosec // in our own directory
+			tb.Logf("the log of PgBouncer ends with:\n%s", text[max(0, len(text)-4000):])
+		}
 		p.Stop()
 		if err := os.RemoveAll(dir); err != nil {
 			tb.Error(err)
@@ -82,10 +86,15 @@ func (s *Server) Pooler(tb testing.TB, settings ...string) *Pooler {
 func (p *Pooler) Addr() string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(p.port)) }
 
 // Start starts the pooler if it is down, and waits until it answers for a server
-// that does.
+// that does. If it ends by itself, it is started again, as by a service manager.
 func (p *Pooler) Start(ctx context.Context) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	return p.start(ctx)
+}
+
+// start is Start; p.mu must be held.
+func (p *Pooler) start(ctx context.Context) error {
 	if p.proc != nil {
 		return nil
 	}
@@ -98,6 +107,7 @@ func (p *Pooler) Start(ctx context.Context) error {
 		conn, err := net.Dial("tcp", p.Addr()) //nolint:noctx // of this machine
 		if err == nil {
 			p.proc = proc
+			go p.restart(proc)
 			return conn.Close()
 		}
 		select {
@@ -111,6 +121,18 @@ func (p *Pooler) Start(ctx context.Context) error {
 		text, _ := os.ReadFile(log) //nolint:gosec // in our own directory
 		return fmt.Errorf("starting pgbouncer: %w\n%s", err, text[max(0, len(text)-2000):])
 	}
+}
+
+// restart starts the pooler again when its process has ended, unless Stop has ended it.
+func (p *Pooler) restart(proc *process) {
+	<-proc.ended
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.proc != proc {
+		return
+	}
+	p.proc = nil
+	_ = p.start(context.Background()) // the log says why it does not start
 }
 
 // Stop kills the pooler, with all connections.
