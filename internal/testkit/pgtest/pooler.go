@@ -107,7 +107,7 @@ func (p *Pooler) start(ctx context.Context) error {
 		conn, err := net.Dial("tcp", p.Addr()) //nolint:noctx // of this machine
 		if err == nil {
 			p.proc = proc
-			go p.restart(proc)
+			go p.restart(proc) //nolint:gosec,contextcheck // it outlives the call, until Stop
 			return conn.Close()
 		}
 		select {
