@@ -1,50 +1,20 @@
 package parley_test
 
 import (
-	"bytes"
 	"encoding/json"
-	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/parley-run/parley"
-	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/internal/testkit"
-	"github.com/parley-run/parley/internal/testkit/calendar"
-	"github.com/parley-run/parley/internal/testkit/provider"
 )
 
 // The run of a schedule whose login has expired waits in the inbox; when the user has
 // logged in from there, it goes on.
 func TestScheduleWithExpiredLogin(t *testing.T) {
 	t.Parallel()
-	web := httptest.NewUnstartedServer(nil)
-	public := "http://" + web.Listener.Addr().String()
-	p := provider.Start(t, provider.Options{RequirePKCE: true, RedirectURIs: []string{public + "/oauth/callback"}})
-	srv, err := parley.Open(t.Context(), parley.Config{
-		Agents: map[string]*agent.Agent{"calendar": calendar.Agent(p)},
-		Logins: parley.LoginConfig{PerUser: true, AllowPrivate: []string{"127.0.0.0/8", "::1/128"}}, Network: parley.NetworkConfig{PublicURL: public},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	web.Config.Handler = srv.Handler()
-	web.Start()
-	t.Cleanup(func() { web.Close(); srv.Close(t.Context()) })
-	m := &managed{&visitor{t: t, srv: srv.Handler(), seen: &bytes.Buffer{}}, p, public}
-	logIn := func(address string) {
-		t.Helper()
-		b := newBrowser(t)
-		back, err := p.Login(t.Context(), m.begin(b, address), "ann", true)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if page := b.get(back); page.StatusCode != http.StatusOK || !strings.Contains(page.text, "Thank you") {
-			t.Fatalf("after the login: %d %s", page.StatusCode, page.text)
-		}
-	}
+	m := newManaged(t, func(cfg *parley.Config) { cfg.Logins.PerUser = true })
 	inbox := func() (list []inboxEntry) {
 		t.Helper()
 		if err := json.Unmarshal(m.do("GET", "/inbox?userId=u", "").Body.Bytes(), &list); err != nil {
@@ -80,9 +50,8 @@ func TestScheduleWithExpiredLogin(t *testing.T) {
 	}
 
 	// The user logs in once, and the first schedule uses that.
-	m.do("POST", "/apps/calendar/users/u/sessions/s", "")
 	_, address, _ := m.request(m.run(`{"text":"What is on?"}`))
-	logIn(address)
+	m.logIn(address)
 	testkit.Eventually(t, "the first run to go on", func() bool { return completed("s") })
 	first := schedule("first")
 	testkit.Eventually(t, "the run of the first schedule", func() bool { return completed(first) })
@@ -91,7 +60,7 @@ func TestScheduleWithExpiredLogin(t *testing.T) {
 	}
 
 	// The provider no longer accepts the login.
-	p.RevokeAll()
+	m.provider.RevokeAll()
 	second := schedule("second")
 	testkit.Eventually(t, "the login in the inbox", func() bool { return len(inbox()) == 1 })
 	e := inbox()[0]
@@ -102,7 +71,7 @@ func TestScheduleWithExpiredLogin(t *testing.T) {
 	if rec := m.do("POST", "/inbox/"+e.ID+"/answer", "{}"); rec.Code != 200 || json.Unmarshal(rec.Body.Bytes(), &where) != nil {
 		t.Fatalf("the answer gets %d %s", rec.Code, rec.Body)
 	}
-	logIn(where.LoginURL)
+	m.logIn(where.LoginURL)
 	testkit.Eventually(t, "the run of the second schedule", func() bool { return completed(second) && len(inbox()) == 0 })
 	log := m.do("GET", "/apps/calendar/users/u/sessions/"+second, "").Body.String()
 	if !strings.Contains(log, `"parley:schedule":{"id":"second"`) || !strings.Contains(log, `"code":200`) {

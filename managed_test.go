@@ -101,14 +101,18 @@ type managed struct {
 	public   string
 }
 
-func newManaged(t *testing.T) *managed {
+func newManaged(t *testing.T, changes ...func(*parley.Config)) *managed {
 	t.Helper()
 	web := httptest.NewUnstartedServer(nil)
 	public := "http://" + web.Listener.Addr().String()
 	p := provider.Start(t, provider.Options{RequirePKCE: true, RedirectURIs: []string{public + "/oauth/callback", redirect}})
-	srv, err := parley.Open(t.Context(), parley.Config{
+	cfg := parley.Config{
 		Agents: map[string]*agent.Agent{"calendar": calendar.Agent(p)}, Logins: parley.LoginConfig{AllowPrivate: []string{"127.0.0.0/8", "::1/128"}}, Network: parley.NetworkConfig{PublicURL: public},
-	})
+	}
+	for _, change := range changes {
+		change(&cfg)
+	}
+	srv, err := parley.Open(t.Context(), cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,6 +122,19 @@ func newManaged(t *testing.T) *managed {
 	m := &managed{&visitor{t: t, srv: srv.Handler(), seen: &bytes.Buffer{}}, p, public}
 	m.do("POST", "/apps/calendar/users/u/sessions/s", "")
 	return m
+}
+
+// logIn logs a user in at the provider, by the address of a login.
+func (m *managed) logIn(address string) {
+	m.t.Helper()
+	b := newBrowser(m.t)
+	back, err := m.provider.Login(m.t.Context(), m.begin(b, address), "ann", true)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	if page := b.get(back); page.StatusCode != http.StatusOK || !strings.Contains(page.text, "Thank you") {
+		m.t.Fatalf("after the login: %d %s", page.StatusCode, page.text)
+	}
 }
 
 // begin opens the address of a login, and continues to the provider.

@@ -1,18 +1,14 @@
 package parley_test
 
 import (
-	"bytes"
 	"encoding/json"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 
 	"github.com/parley-run/parley"
-	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/testkit"
-	"github.com/parley-run/parley/internal/testkit/calendar"
 	"github.com/parley-run/parley/internal/testkit/provider"
 )
 
@@ -20,20 +16,8 @@ import (
 // with the user's credentials, and asks no model; the credentials are not those of others.
 func TestToolCallLogin(t *testing.T) {
 	t.Parallel()
-	web := httptest.NewUnstartedServer(nil)
-	public := "http://" + web.Listener.Addr().String()
-	p := provider.Start(t, provider.Options{RequirePKCE: true, RedirectURIs: []string{public + "/oauth/callback"}})
-	srv, err := parley.Open(t.Context(), parley.Config{
-		Agents: map[string]*agent.Agent{"calendar": calendar.Agent(p)}, UI: parley.UIConfig{Enabled: true},
-		Logins: parley.LoginConfig{PerUser: true, AllowPrivate: []string{"127.0.0.0/8", "::1/128"}}, Network: parley.NetworkConfig{PublicURL: public},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	web.Config.Handler = srv.Handler()
-	web.Start()
-	t.Cleanup(func() { web.Close(); srv.Close(t.Context()) })
-	m := &managed{&visitor{t: t, srv: srv.Handler(), seen: &bytes.Buffer{}}, p, public}
+	m := newManaged(t, func(cfg *parley.Config) { cfg.UI.Enabled, cfg.Logins.PerUser = true, true })
+	p := m.provider
 
 	// call calls the tool, and returns its session when the run has ended or waits.
 	call := func(user string) (session string) {
@@ -78,14 +62,7 @@ func TestToolCallLogin(t *testing.T) {
 	}
 	_, address, _ := m.request(doc.Events)
 
-	b := newBrowser(t)
-	back, err := p.Login(t.Context(), m.begin(b, address), "ann", true)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if page := b.get(back); page.StatusCode != http.StatusOK || !strings.Contains(page.text, "Thank you") {
-		t.Fatalf("after the login: %d %s", page.StatusCode, page.text)
-	}
+	m.logIn(address)
 	testkit.Eventually(t, "the call to go on", func() bool {
 		return strings.Join(statuses("u", first), ", ") == "completed, completed and resumed"
 	})
