@@ -1,5 +1,5 @@
 // Package api holds the HTTP contract of the server: an OpenAPI document that is
-// written by hand, in openapi.yaml. The server serves it, and tests check what the
+// written by hand, in the files of the directory openapi. The server serves it, and tests check what the
 // server really answers against it.
 package api
 

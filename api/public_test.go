@@ -5,18 +5,26 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"go/ast"
+	"go/doc"
 	"go/importer"
+	"go/parser"
 	"go/token"
 	"go/types"
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
 
 // publicPackages are what other modules may import.
-var publicPackages = []string{".", "./agent/...", "./artifact/...", "./credential/...", "./event/...", "./model/...", "./session/...", "./tool/..."}
+var publicPackages = []string{
+	".", "./agent/...", "./all", "./api", "./artifact/...", "./credential/...", "./devui", "./event/...", "./faces", "./model/...", "./otlp", "./replay",
+	"./session/...", "./telemetry", "./tool/...", "./typescript",
+}
 
 const modulePath = "github.com/parley-run/parley"
 
@@ -56,6 +64,98 @@ func TestPublicPackages(t *testing.T) {
 	}
 }
 
+// TestPublicPackagesAreAll compares the list with the packages whose API api/go.txt has.
+func TestPublicPackagesAreAll(t *testing.T) {
+	listed := map[string]bool{}
+	for _, one := range listPackages(t) {
+		listed[one.ImportPath] = true
+	}
+	file, err := os.ReadFile("go.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(file)) {
+		path, ok := strings.CutPrefix(strings.TrimSpace(line), "package ")
+		if ok && !listed[path] {
+			t.Errorf("package %s is public: add it to publicPackages", path)
+		}
+	}
+}
+
+// withoutOutput are the public packages whose examples are only compiled, and why.
+var withoutOutput = map[string]string{
+	"session/storetest": "its functions need a *testing.T, which only a test has",
+}
+
+// TestExamples demands an example of each public package that is run, for those who
+// read its documentation.
+func TestExamples(t *testing.T) {
+	for _, one := range listPackages(t) {
+		var files []*ast.File
+		set := token.NewFileSet()
+		for _, name := range slices.Concat(one.TestGoFiles, one.XTestGoFiles) {
+			file, err := parser.ParseFile(set, filepath.Join(one.Dir, name), nil, parser.ParseComments)
+			if err != nil {
+				t.Fatal(err)
+			}
+			files = append(files, file)
+		}
+		examples := doc.Examples(files...)
+		ran := slices.ContainsFunc(examples, func(e *doc.Example) bool { return e.Output != "" })
+		_, except := withoutOutput[strings.TrimPrefix(one.ImportPath, modulePath+"/")]
+		switch {
+		case len(examples) == 0:
+			t.Errorf("package %s has no example", one.ImportPath)
+		case !ran && !except:
+			t.Errorf("no example of package %s has an output, so none is run", one.ImportPath)
+		case ran && except:
+			t.Errorf("package %s has an example with an output: remove it from withoutOutput", one.ImportPath)
+		}
+	}
+}
+
+// listed is a package as go list prints it.
+type listed struct {
+	ImportPath, Dir, Export   string
+	TestGoFiles, XTestGoFiles []string
+}
+
+// listPackages returns the public packages.
+func listPackages(t *testing.T) (list []listed) {
+	t.Helper()
+	for _, one := range goList(t) {
+		if !isInternal(one.ImportPath) {
+			list = append(list, one)
+		}
+	}
+	return list
+}
+
+// goList runs go list with flags on the public packages.
+func goList(t *testing.T, flags ...string) (list []listed) {
+	t.Helper()
+	args := slices.Concat([]string{"list", "-json=ImportPath,Dir,Export,TestGoFiles,XTestGoFiles"}, flags, publicPackages)
+	cmd := exec.CommandContext(t.Context(), "go", args...)
+	cmd.Dir = ".."
+	out, err := cmd.Output()
+	if err != nil {
+		if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+			t.Fatalf("go list: %v\n%s", err, exit.Stderr)
+		}
+		t.Fatal(err)
+	}
+	dec := json.NewDecoder(bytes.NewReader(out))
+	for {
+		var one listed
+		if err := dec.Decode(&one); errors.Is(err, io.EOF) {
+			return list
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, one)
+	}
+}
+
 func TestPublicPackagesFindsInternalTypes(t *testing.T) {
 	hidden := types.NewPackage(modulePath+"/internal/hidden", "hidden")
 	secret := types.NewNamed(types.NewTypeName(token.NoPos, hidden, "Secret", nil), types.NewStruct(nil, nil), nil)
@@ -78,28 +178,13 @@ func TestPublicPackagesFindsInternalTypes(t *testing.T) {
 // what these import.
 func exportData(t *testing.T) map[string]string {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "go", append([]string{"list", "-export", "-deps", "-json=ImportPath,Export"}, publicPackages...)...)
-	cmd.Dir = ".."
-	out, err := cmd.Output()
-	if err != nil {
-		if exit, ok := errors.AsType[*exec.ExitError](err); ok {
-			t.Fatalf("go list: %v\n%s", err, exit.Stderr)
-		}
-		t.Fatal(err)
-	}
 	files := map[string]string{}
-	dec := json.NewDecoder(bytes.NewReader(out))
-	for {
-		var one struct{ ImportPath, Export string }
-		if err := dec.Decode(&one); errors.Is(err, io.EOF) {
-			return files
-		} else if err != nil {
-			t.Fatal(err)
-		}
+	for _, one := range goList(t, "-export", "-deps") {
 		if one.Export != "" {
 			files[one.ImportPath] = one.Export
 		}
 	}
+	return files
 }
 
 func isInternal(path string) bool {

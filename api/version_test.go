@@ -1,16 +1,11 @@
 package api_test
 
 import (
-	"bytes"
 	"encoding/json"
 	"os"
 	"regexp"
 	"strings"
 	"testing"
-
-	"github.com/goccy/go-yaml"
-
-	"github.com/parley-run/parley/api"
 )
 
 // TestVersions: the document, the chart and the client have one version, which is
@@ -29,7 +24,10 @@ func TestVersions(t *testing.T) {
 	if err := json.Unmarshal([]byte(readFile(t, "../clients/typescript/package.json")), &client); err != nil || client.Version != want {
 		t.Errorf("version of the TypeScript client is %q (%v), of the API document %s", client.Version, err, want)
 	}
-	tag := os.Getenv("PARLEY_RELEASE")
+	tag, changes := os.Getenv("PARLEY_RELEASE"), readFile(t, "../CHANGELOG.md")
+	if problem := sections(changes, want, tag != ""); problem != "" {
+		t.Error(problem)
+	}
 	if tag == "" {
 		return
 	}
@@ -37,8 +35,44 @@ func TestVersions(t *testing.T) {
 	if version != want {
 		t.Errorf("the tag is %s, the version of the API document %s", tag, want)
 	}
-	if !strings.Contains(readFile(t, "../CHANGELOG.md"), "\n## ["+want+"]") {
-		t.Errorf("CHANGELOG.md has no section [%s]", want)
+}
+
+// sections says what is wrong with the sections of the changelog, or "". Changes are in
+// Unreleased until they are released; a release has a section, and leaves no change in
+// Unreleased.
+func sections(changes, version string, release bool) string {
+	const heading = "\n## ["
+	_, unreleased, found := strings.Cut(changes, heading+"Unreleased]")
+	unreleased, _, _ = strings.Cut(unreleased, heading)
+	released := strings.Contains(changes, heading+version+"]")
+	switch {
+	case release && !released:
+		return "CHANGELOG.md has no section [" + version + "]: rename [Unreleased]"
+	case release && strings.TrimSpace(unreleased) != "":
+		return "CHANGELOG.md has changes in [Unreleased], which belong to [" + version + "]"
+	case !found && !released:
+		return "CHANGELOG.md has neither a section [Unreleased] nor one [" + version + "]"
+	}
+	return ""
+}
+
+func TestSections(t *testing.T) {
+	for _, test := range []struct {
+		changes string
+		release bool
+		want    string
+	}{
+		{"# Changelog\n\n## [Unreleased]\n\n- new\n", false, ""},
+		{"# Changelog\n\n## [Unreleased]\n\n- new\n", true, "no section [0.1.0]"},
+		{"# Changelog\n\n## [0.1.0] - 2026-12-01\n\n- new\n", true, ""},
+		{"# Changelog\n\n## [0.1.0] - 2026-12-01\n\n- new\n", false, ""},
+		{"# Changelog\n\n## [Unreleased]\n\n## [0.1.0] - 2026-12-01\n\n- new\n", true, ""},
+		{"# Changelog\n\n## [Unreleased]\n\n- newer\n\n## [0.1.0] - 2026-12-01\n\n- new\n", true, "changes in [Unreleased]"},
+		{"# Changelog\n\n- new\n", false, "neither"},
+	} {
+		if got := sections(test.changes, "0.1.0", test.release); (got == "") != (test.want == "") || !strings.Contains(got, test.want) {
+			t.Errorf("%q, release %v: %q, want %q", test.changes, test.release, got, test.want)
+		}
 	}
 }
 
@@ -49,20 +83,4 @@ func readFile(t *testing.T, path string) string {
 		t.Fatal(err)
 	}
 	return string(data)
-}
-
-// The document in JSON says what the one in YAML says.
-func TestOpenAPIJSON(t *testing.T) {
-	t.Parallel()
-	want, err := yaml.YAMLToJSON([]byte(readFile(t, "openapi.yaml")))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var indented bytes.Buffer
-	if err := json.Indent(&indented, want, "", " "); err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(bytes.TrimSpace(api.OpenAPI()), bytes.TrimSpace(indented.Bytes())) {
-		t.Error("openapi.json differs from openapi.yaml: run make api")
-	}
 }
