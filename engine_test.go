@@ -105,3 +105,25 @@ func TestSessionServiceFailsInARun(t *testing.T) {
 		})
 	}
 }
+
+// The session service has no index of texts and of feedback: the routes that need one say so.
+func TestSessionServiceCannotSearch(t *testing.T) {
+	root, err := agent.NewLLM(agent.LLMConfig{Name: "echo", Model: scripted.New()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv, err := parley.Open(t.Context(), parley.Config{
+		Agents: map[string]*agent.Agent{"app": root}, Sessions: parley.SessionConfig{URL: sessionservice.New(t).StoreURL()},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer srv.Close(t.Context())
+	for path, want := range map[string]string{"/apps/app/users/u/search?q=word": "cannot search", "/apps/app/feedback": "feedback"} {
+		rec := httptest.NewRecorder()
+		srv.Handler().ServeHTTP(rec, httptest.NewRequest(http.MethodGet, path, nil))
+		if rec.Code != http.StatusNotImplemented || !strings.Contains(rec.Body.String(), want) {
+			t.Errorf("%s: %d %s", path, rec.Code, rec.Body)
+		}
+	}
+}

@@ -26,6 +26,7 @@ import (
 	"sync/atomic"
 
 	"github.com/parley-run/parley/agent"
+	"github.com/parley-run/parley/internal/agentrt"
 	"github.com/parley-run/parley/internal/public"
 	"github.com/parley-run/parley/internal/redact"
 	"github.com/parley-run/parley/internal/script/adk"
@@ -306,8 +307,8 @@ func (a *Apps) start(ctx context.Context, p bundle.App) (*agent.Agent, []string,
 		in.close()
 		return nil, files, err
 	}
-	for one, m := range root.Models() {
-		if ignored := model.Ignored(m, one.ModelConfig()); len(ignored) > 0 {
+	for one, m := range agentrt.Models(root) {
+		if ignored := model.Ignored(m, agentrt.ModelConfig(one)); len(ignored) > 0 {
 			a.opts.Log.Warn("settings have no effect, because the model does not have them", "app", p.Name, "agent", one.Name(), "model", m.Name(), "settings", ignored)
 		}
 	}

@@ -12,11 +12,11 @@ import (
 	"time"
 )
 
-// Stream writes Server-Sent Events. Each event is one flush and, unless it is large, one write: some clients take the
-// result of a single read for whole events.
+// Stream writes Server-Sent Events. Each event is one flush and, unless it is large, in one write, which may have several
+// events: some clients take the result of a single read for whole events.
 type Stream struct {
 	w      http.ResponseWriter
-	narrow func() // see WithConn; nil once it is done
+	link   link
 	conn   *http.ResponseController
 	opened bool
 	first  []byte // sent with the headers
@@ -28,8 +28,8 @@ const MediaType = "text/event-stream"
 
 // New returns the stream of a response. Nothing is sent yet.
 func New(w http.ResponseWriter, r *http.Request) *Stream {
-	narrow, _ := r.Context().Value(connKey{}).(func())
-	return &Stream{w: w, narrow: narrow, conn: http.NewResponseController(w), last: time.Now()}
+	l, _ := r.Context().Value(connKey{}).(link)
+	return &Stream{w: w, link: l, conn: http.NewResponseController(w), last: time.Now()}
 }
 
 // writeTimeout is the time in which a client must receive pieceSize bytes. A client that is slower counts as
@@ -37,6 +37,9 @@ func New(w http.ResponseWriter, r *http.Request) *Stream {
 const (
 	writeTimeout = 30 * time.Second
 	pieceSize    = 64 << 10
+
+	// MaxGathered is how much a Gatherer may keep.
+	MaxGathered = pieceSize / 2
 )
 
 // How long a stream may be silent: before its headers are sent without waiting for an event, and before a comment shows
@@ -48,17 +51,32 @@ const (
 
 type connKey struct{}
 
+// link is what a stream needs of its connection. Its members may be nil.
+type link struct {
+	narrow   func() // nil once it is done
+	gatherer Gatherer
+}
+
+// Gatherer is a connection that can gather what is written to it: between Gather and Release, it keeps what it is given,
+// up to MaxGathered bytes, and then writes all at once. Events that are there at the same time then take one call of the system,
+// which is most of their cost (run_sse_pieces in package bench), and the client gets the same bytes.
+type Gatherer interface {
+	Gather()
+	Release() error
+}
+
 // WithConn returns the context of the requests of a connection.
 //
 // The system reports progress on a full connection only when about a third of its send buffer is free again. The buffer
 // may have grown to megabytes, and a slow reader would count as disconnected. So a connection that streams a large
 // event gets a small buffer.
 func WithConn(ctx context.Context, conn net.Conn) context.Context {
-	sized, ok := conn.(interface{ SetWriteBuffer(int) error })
-	if !ok {
-		return ctx
+	var l link
+	if sized, ok := conn.(interface{ SetWriteBuffer(int) error }); ok {
+		l.narrow = func() { _ = sized.SetWriteBuffer(pieceSize) } // without it, slow readers may be cut off
 	}
-	return context.WithValue(ctx, connKey{}, func() { _ = sized.SetWriteBuffer(pieceSize) }) // without it, slow readers may be cut off
+	l.gatherer, _ = conn.(Gatherer)
+	return context.WithValue(ctx, connKey{}, l)
 }
 
 // Begin has the stream begin with frames, if it is opened. They alone do not open it.
@@ -139,21 +157,34 @@ type Reader[Item any] interface {
 	Begun() bool
 }
 
+// prompt is a Reader that knows when Take returns without waiting for anything.
+type prompt interface{ Prompt() bool }
+
 // Follow passes the items of a reader to send and keeps the stream alive, until the reader fails (io.EOF at its end),
 // send fails (ErrGone), or ctx is done.
 func Follow[Item any](ctx context.Context, s *Stream, reader Reader[Item], send func(Item) error) error {
 	quiet := time.NewTimer(headersAfter)
 	defer quiet.Stop()
+	defer func() { _ = s.release() }() // what follows reports a client that has disconnected
+	source, _ := reader.(prompt)
 	for {
 		item, ok, err := reader.Take(ctx)
 		switch {
 		case err != nil:
 			return err
 		case ok:
+			if source != nil && source.Prompt() { // there may be more
+				s.gather()
+			} else if s.release() != nil {
+				return ErrGone
+			}
 			if send(item) != nil {
 				return ErrGone
 			}
 			continue
+		}
+		if s.release() != nil {
+			return ErrGone
 		}
 		select {
 		case <-reader.Ready():
@@ -171,6 +202,19 @@ func Follow[Item any](ctx context.Context, s *Stream, reader Reader[Item], send 
 	}
 }
 
+func (s *Stream) gather() {
+	if s.link.gatherer != nil {
+		s.link.gatherer.Gather()
+	}
+}
+
+func (s *Stream) release() error {
+	if s.link.gatherer != nil {
+		return s.link.gatherer.Release()
+	}
+	return nil
+}
+
 // comment sends a keep-alive comment.
 func (s *Stream) comment() error { return s.Send([]byte(": keep-alive\n\n")) }
 
@@ -179,18 +223,29 @@ func (s *Stream) Send(frame []byte) error {
 	if !s.opened {
 		s.header()
 	}
-	if len(frame) > pieceSize && s.narrow != nil {
-		s.narrow()
-		s.narrow = nil
+	if len(frame) > pieceSize && s.link.narrow != nil {
+		s.link.narrow()
+		s.link.narrow = nil
+	}
+	if len(frame) > MaxGathered { // its pieces have the whole time
+		s.extend()
+		if err := s.release(); err != nil {
+			return err
+		}
 	}
 	for piece := range slices.Chunk(frame, pieceSize) {
-		s.last = time.Now()
-		_ = s.conn.SetWriteDeadline(s.last.Add(writeTimeout)) // not every writer supports it
+		s.extend()
 		if _, err := s.w.Write(piece); err != nil {
 			return err
 		}
 	}
 	return s.conn.Flush()
+}
+
+// extend begins the time of a write.
+func (s *Stream) extend() {
+	s.last = time.Now()
+	_ = s.conn.SetWriteDeadline(s.last.Add(writeTimeout)) // not every writer supports it
 }
 
 // silent returns the time since the last write.

@@ -93,7 +93,8 @@ func (a *App) Engine() engine.Host {
 // run calls a function of the code. When it has returned, the work that it has
 // begun and not awaited cannot use the scope any more.
 func (a *App) run(ctx context.Context, fn int, params string, sc *scope) (engine.Reply, error) {
-	defer a.Secrets.enter(sc)()
+	secrets := a.Secrets.enter(sc)
+	defer a.Secrets.leave(secrets)
 	r, err := a.Engines.Call(ctx, sc.call(fn, params))
 	sc.end()
 	return r, err
@@ -101,7 +102,8 @@ func (a *App) run(ctx context.Context, fn int, params string, sc *scope) (engine
 
 // stream calls a generator of the code.
 func (a *App) stream(ctx context.Context, fn int, params string, sc *scope, yield func(json.RawMessage) error) error {
-	defer a.Secrets.enter(sc)()
+	secrets := a.Secrets.enter(sc)
+	defer a.Secrets.leave(secrets)
 	return a.Engines.Stream(ctx, sc.call(fn, params), yield)
 }
 
@@ -127,17 +129,21 @@ func stateOf(v any, _ string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	text, err := json.Marshal(sc.state())
+	values := outerState{sc}.All
+	if sc.tool == nil {
+		values = sc.agent.State().All
+	}
+	text, err := json.Marshal(values())
 	return string(text), err
 }
 
 // secretOf returns a value of the state that only tools can read.
 func secretOf(v any, key string) (string, error) {
 	sc, err := scopeOf(v)
-	if err != nil || sc.secret == nil || !tool.IsSecret(key) {
+	if err != nil || sc.tool == nil || !tool.IsSecret(key) {
 		return "null", err
 	}
-	value, ok := sc.secret(key)
+	value, ok := outerState{sc}.Get(key)
 	if !ok {
 		return "null", nil
 	}

@@ -15,10 +15,8 @@ import (
 
 // scope is the information about a call of JavaScript that the code can get.
 type scope struct {
-	about     string // a contextInfo, as JSON
-	state     func() map[string]json.RawMessage
-	secret    func(key string) (json.RawMessage, bool) // of the state; nil where it cannot be seen
-	message   *event.Content                           // that started the run
+	about     string         // a contextInfo, as JSON
+	message   *event.Content // that started the run
 	agent     *agent.Context
 	artifacts tool.Artifacts
 	memory    tool.Memory
@@ -128,7 +126,6 @@ func toolScope(tc *tool.Context) *scope {
 		FunctionCallID: tc.FunctionCallID, Confirmation: tc.Confirmation,
 	}
 	sc := &scope{message: tc.UserContent, agent: agent.FromTool(tc), tool: tc, artifacts: tc.Artifacts, memory: tc.Memory}
-	sc.state, sc.secret = outerState{sc}.All, outerState{sc}.Get
 	if sc.agent != nil {
 		info.Branch = sc.agent.Branch()
 	}
@@ -239,7 +236,7 @@ func (a *App) customAgent(fn int) func(*agent.Context, agent.Emit) error {
 			Agent: ctx.Agent().Name(), Branch: ctx.Branch(),
 		}
 		sc := &scope{
-			about: info.json(), state: ctx.State().All, message: ctx.UserContent(), agent: ctx,
+			about: info.json(), message: ctx.UserContent(), agent: ctx,
 			artifacts: ctx.Artifacts(), memory: ctx.Memory(),
 		}
 		return a.stream(ctx, fn, "", sc, func(item json.RawMessage) error {

@@ -172,7 +172,7 @@ func (h *hostedExecutor) open(a *App) (code.Executor, error) {
 	case "container":
 		if !a.Processes {
 			return nil, errors.New("a ContainerCodeExecutor starts processes, and the server does not allow agents to start processes: " +
-				"the operator allows it with --allow_processes (AllowProcesses in Go)")
+				"the operator allows it with --allow_processes (Config.Scripts.AllowProcesses in Go)")
 		}
 		environ := []string{} // nil would be that of the server
 		for name, value := range a.Env {

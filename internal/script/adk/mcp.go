@@ -41,7 +41,7 @@ func (a *App) mcp(doc json.RawMessage) (*mcp.Toolset, error) {
 	if p := cfg.Stdio; p != nil {
 		if !a.Processes {
 			return nil, fmt.Errorf("mcp: the agent would start the process %q, and the server does not allow agents to start processes: "+
-				"the operator allows it with --allow_processes (AllowProcesses in Go), or the agent connects to an MCP server at a URL", p.Command)
+				"the operator allows it with --allow_processes (Config.Scripts.AllowProcesses in Go), or the agent connects to an MCP server at a URL", p.Command)
 		}
 		p.Environ = []string{} // nil would be that of the server
 		for name, value := range a.Env {

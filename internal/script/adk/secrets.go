@@ -1,7 +1,9 @@
 package adk
 
 import (
+	"container/list"
 	"encoding/json"
+	"maps"
 	"slices"
 	"sync"
 
@@ -15,56 +17,71 @@ import (
 // count, and of the latest ones without. The zero value is ready to use.
 type Secrets struct {
 	mu   sync.Mutex
-	runs []*runSecrets // the one that was last used is the last
+	runs map[string]*runSecrets // by the id of the run
+	idle list.List              // of those without calls in flight, the latest one last
 }
 
 type runSecrets struct {
 	agentrt.Secrets
 	run   string
-	calls int // in flight
+	calls int           // in flight
+	idle  *list.Element // nil while there are some
 }
 
 // recentRuns is how many runs without calls in flight are kept.
 const recentRuns = 64
 
-// enter records a call. leave must be called when it has returned.
-func (s *Secrets) enter(sc *scope) (leave func()) {
-	if sc == nil || sc.agent == nil || agentrt.From(sc.agent).Secrets == nil {
-		return func() {}
+// enter records a call. leave must be called with the result when it has returned.
+func (s *Secrets) enter(sc *scope) *runSecrets {
+	if sc == nil || sc.agent == nil {
+		return nil
 	}
-	return s.add(sc.agent.InvocationID(), agentrt.From(sc.agent).Secrets)
+	given := agentrt.From(sc.agent).Secrets
+	if given == nil {
+		return nil
+	}
+	return s.add(sc.agent.InvocationID(), given)
 }
 
-func (s *Secrets) add(id string, given agentrt.Secrets) (leave func()) {
+func (s *Secrets) add(id string, given agentrt.Secrets) *runSecrets {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	one := &runSecrets{Secrets: given, run: id}
-	if i := slices.IndexFunc(s.runs, func(r *runSecrets) bool { return r.run == id }); i >= 0 {
-		one = s.runs[i]
-		s.runs = slices.Delete(s.runs, i, i+1)
+	one := s.runs[id]
+	if one == nil {
+		one = &runSecrets{Secrets: given, run: id}
+		if s.runs == nil {
+			s.runs = map[string]*runSecrets{}
+		}
+		s.runs[id] = one
+	}
+	if one.idle != nil {
+		s.idle.Remove(one.idle)
+		one.idle = nil
 	}
 	one.calls++
-	s.runs = append(s.runs, one)
-	return func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		one.calls--
-		idle := 0
-		for i, v := range slices.Backward(s.runs) {
-			if v.calls > 0 {
-				continue
-			}
-			if idle++; idle > recentRuns {
-				s.runs = slices.Delete(s.runs, i, i+1)
-			}
-		}
+	return one
+}
+
+func (s *Secrets) leave(one *runSecrets) {
+	if one == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if one.calls--; one.calls > 0 {
+		return
+	}
+	one.idle = s.idle.PushBack(one)
+	if s.idle.Len() > recentRuns {
+		oldest, _ := s.idle.Remove(s.idle.Front()).(*runSecrets)
+		delete(s.runs, oldest.run)
 	}
 }
 
 // Scrub removes the secrets from a text.
 func (s *Secrets) Scrub(text string) string {
 	s.mu.Lock()
-	runs := slices.Clone(s.runs)
+	runs := slices.Collect(maps.Values(s.runs))
 	s.mu.Unlock()
 	if len(runs) == 0 {
 		return text

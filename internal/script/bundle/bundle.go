@@ -118,6 +118,9 @@ func module(target Target, dir string, within Bounds, main string) (*Bundle, err
 			out.Code = string(f.Contents)
 		}
 	}
+	if target == QuickJS {
+		out.Code = dropNames(out.Code)
+	}
 	var err error
 	if out.SourceMap, err = within.strip(dir, out.SourceMap); err != nil {
 		return nil, err

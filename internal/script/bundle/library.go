@@ -77,7 +77,7 @@ func compileLibrary(target Target, files []string) (*library, error) {
 	}
 	defer func() { _ = vm.Close() }()
 	leaveTextOut(vm)
-	code, err := vm.Compile(string(result.OutputFiles[0].Contents), quickjs.EvalModule)
+	code, err := vm.Compile(dropNames(string(result.OutputFiles[0].Contents)), quickjs.EvalModule)
 	if err != nil {
 		return nil, fmt.Errorf("compile the runtime library: %w", err)
 	}

@@ -21,6 +21,7 @@ func (t *thread) Exhausted() error {
 // Fatal implements Thread.
 func (t *thread) Fatal(err error) error {
 	switch {
+	case err == nil:
 	case isInternal(err, "interrupted"):
 		return t.runaway()
 	case isInternal(err, "out of memory") || isMute(err):

@@ -19,6 +19,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/parley-run/parley/internal/bounded"
 	"github.com/parley-run/parley/internal/wire"
@@ -114,6 +115,7 @@ type Engine struct {
 	ctx    context.Context // ends with the engine
 	cancel context.CancelFunc
 	wg     sync.WaitGroup // requests of the code in flight
+	timers sync.Pool      // of calls that have ended (BenchmarkTurn); not of all engines, since the clock of a test may be its own
 
 	mu       sync.Mutex
 	last     int64
@@ -124,8 +126,31 @@ type Engine struct {
 // call is a call in flight.
 type call struct {
 	Call
-	ctx     context.Context
-	replies chan reply // it holds one: the code sends an item only when it is asked
+	ctx      context.Context // of the caller
+	replies  chan reply      // it holds one: the code sends an item only when it is asked
+	deadline time.Time       // zero for none
+
+	// Set while Engine.mu is held: the context of requests on behalf of a call with a
+	// deadline. Most calls make none, and a context with a deadline costs more than the
+	// rest of what Go does for a call (BenchmarkTurn).
+	within context.Context
+	cancel context.CancelFunc
+}
+
+func newCall(ctx context.Context, c Call) *call {
+	return &call{Call: c, ctx: ctx, replies: make(chan reply, 1)}
+}
+
+// context returns the context of requests on behalf of the call, which ends with it. The
+// caller holds Engine.mu.
+func (c *call) context() context.Context {
+	if c.deadline.IsZero() {
+		return c.ctx
+	}
+	if c.within == nil {
+		c.within, c.cancel = context.WithDeadlineCause(c.ctx, c.deadline, errTimeout)
+	}
+	return c.within
 }
 
 type reply struct {
@@ -205,10 +230,21 @@ func (e *Engine) Close() {
 
 // Call calls a function and waits for its answer.
 func (e *Engine) Call(ctx context.Context, c Call) (Reply, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, e.limits.Call, errTimeout)
-	defer cancel()
-	id, begun := e.begin(ctx, c, false)
-	r, err := e.wait(ctx, id, begun)
+	timer, _ := e.timers.Get().(*time.Timer)
+	if timer == nil {
+		timer = time.NewTimer(e.limits.Call)
+	} else {
+		timer.Reset(e.limits.Call)
+	}
+	defer e.timers.Put(timer)
+	defer timer.Stop()
+	begun := newCall(ctx, c)
+	begun.deadline = time.Now().Add(e.limits.Call)
+	id := e.begin(begun, false)
+	r, err := e.wait(ctx, id, begun, timer.C)
+	if begun.cancel != nil { // wait has forgotten the call, so nothing sets it now
+		begun.cancel()
+	}
 	if err != nil {
 		return Reply{}, err
 	}
@@ -220,9 +256,10 @@ var errTimeout = errors.New("the call took too long, and was given up")
 // Stream calls a generator. yield gets each item, and the generator continues when
 // yield returns.
 func (e *Engine) Stream(ctx context.Context, c Call, yield func(json.RawMessage) error) error {
-	id, begun := e.begin(ctx, c, true)
+	begun := newCall(ctx, c)
+	id := e.begin(begun, true)
 	for {
-		r, err := e.wait(ctx, id, begun)
+		r, err := e.wait(ctx, id, begun, nil)
 		if err != nil {
 			return err
 		}
@@ -238,18 +275,17 @@ func (e *Engine) Stream(ctx context.Context, c Call, yield func(json.RawMessage)
 	}
 }
 
-func (e *Engine) begin(ctx context.Context, c Call, stream bool) (int64, *call) {
-	begun := &call{Call: c, ctx: ctx, replies: make(chan reply, 1)}
+func (e *Engine) begin(c *call, stream bool) int64 {
 	e.mu.Lock()
 	e.last++
 	id := e.last
-	e.calls[id] = begun
+	e.calls[id] = c
 	e.mu.Unlock()
 	e.thread.Call(id, c.Function, stream, c.Params, cmp.Or(c.About, "{}")) // wait notices an engine that has ended
-	return id, begun
+	return id
 }
 
-func (e *Engine) wait(ctx context.Context, id int64, c *call) (reply, error) {
+func (e *Engine) wait(ctx context.Context, id int64, c *call, timeout <-chan time.Time) (reply, error) {
 	select {
 	case r := <-c.replies:
 		if r.kind != "item" {
@@ -259,6 +295,9 @@ func (e *Engine) wait(ctx context.Context, id int64, c *call) (reply, error) {
 	case <-ctx.Done():
 		e.abort(id, context.Cause(ctx))
 		return reply{}, context.Cause(ctx)
+	case <-timeout:
+		e.abort(id, errTimeout)
+		return reply{}, errTimeout
 	case <-e.thread.Done():
 		e.forget(id)
 		select {

@@ -35,8 +35,8 @@ func (e *Engine) load(ctx context.Context, library []byte, name, code string) er
 }
 
 func (e *Engine) describe(ctx context.Context) (json.RawMessage, error) {
-	id, c := e.begin(ctx, Call{}, false)
-	defer e.forget(id)
+	c := newCall(ctx, Call{})
+	defer e.forget(e.begin(c, false))
 	r, err := expect(ctx, e, c.replies)
 	if err != nil {
 		return nil, err

@@ -62,7 +62,7 @@ func (e *Engine) request(payload string) (string, error) {
 		return "", errors.New("a request has this number already")
 	}
 	if c := e.calls[m.Call]; c != nil {
-		parent = context.WithValue(c.ctx, scopeKey{}, c.Scope)
+		parent = context.WithValue(c.context(), scopeKey{}, c.Scope)
 		if m.Op == "fetch" {
 			parent = context.WithoutCancel(parent)
 		}

@@ -56,14 +56,17 @@ var ErrClosed = errors.New("the engine of the application was restarted")
 // as a whole.
 type thread struct {
 	vm       *quickjs.VM
+	fields   fields // of vm
 	heap     *vmHeap
 	limits   Limits
 	watchdog *watchdog
+	answers  *answers     // QuickJS has the addresses of its functions
 	entry    *entryPoints // for the goroutine only; nil until the library has run
 	clock    *clock       // of the timers of the code
 
 	mu     sync.Mutex
 	jobs   []job
+	spare  []job // memory for the next ones (BenchmarkTurn)
 	wake   chan struct{}
 	busy   bool // with jobs that have left the queue
 	closed bool
@@ -75,8 +78,9 @@ type thread struct {
 	gone  chan struct{} // closed when the goroutine has ended
 }
 
-// entryPoints are the functions of js/guest.js that Go calls.
-type entryPoints struct{ call, deliver quickjs.Value }
+// entryPoints are the functions of js/guest.js that Go calls. next calls the function that
+// it gets as its object, with what answers.prepare was given.
+type entryPoints struct{ call, deliver, next quickjs.Value }
 
 // QuickJS starts a thread in this process. Its library is bytecode.
 func QuickJS(limits Limits, functions map[string]Function, post Post) (Thread, error) {
@@ -95,7 +99,12 @@ func newThread(limits Limits, functions map[string]Function, post Post) (*thread
 	if err != nil {
 		return nil, fmt.Errorf("start the JavaScript engine: %w", err)
 	}
-	t := &thread{vm: vm, heap: heap, limits: limits, wake: make(chan struct{}, 1), dead: make(chan struct{}), gone: make(chan struct{})}
+	fields, err := fieldsOf(vm)
+	if err != nil {
+		_ = heap.close(vm)
+		return nil, fmt.Errorf("start the JavaScript engine: %w", err)
+	}
+	t := &thread{vm: vm, fields: fields, heap: heap, limits: limits, wake: make(chan struct{}, 1), dead: make(chan struct{}), gone: make(chan struct{})}
 	t.clock = newClock(t.fire)
 	functions = maps.Clone(functions)
 	functions["timer"], functions["stopTimer"] = t.clock.start, t.clock.cancel
@@ -106,6 +115,9 @@ func newThread(limits Limits, functions map[string]Function, post Post) (*thread
 		vm.RegisterHostFunc("__host", func(args []any) (any, error) { return dispatch(functions, args) }),
 		vm.RegisterHostFunc("__post", func(args []any) (any, error) { return nil, answered(post, args) }),
 	)
+	if err == nil {
+		t.answers, err = newAnswers(vm, post)
+	}
 	if err != nil {
 		_ = heap.close(vm)
 		return nil, fmt.Errorf("start the JavaScript engine: %w", err)
@@ -188,7 +200,13 @@ func (t *thread) compile(library []byte, name, code string, done chan<- error) e
 		call.Free()
 		return err
 	}
-	t.entry = &entryPoints{call, deliver}
+	next, err := t.vm.EvalValue(`(() => { const next = globalThis.__next; delete globalThis.__next; return next; })()`, quickjs.EvalGlobal)
+	if err != nil {
+		call.Free()
+		deliver.Free()
+		return err
+	}
+	t.entry = &entryPoints{call, deliver, next}
 	t.vm.SetModuleLoader(func(_ *quickjs.VM, module string) (string, error) {
 		switch module {
 		case name:
@@ -223,13 +241,27 @@ func (t *thread) compile(library []byte, name, code string, done chan<- error) e
 
 // Call implements Thread.
 func (t *thread) Call(id int64, fn int, stream bool, params, about string) {
-	t.post(func() error {
-		if t.entry == nil {
-			return nil // loading has failed
-		}
-		_, err := t.entry.call.Call(quickjs.UndefinedValue, id, fn, stream, params, about)
+	t.enqueue(job{invocation: invocation{id, fn, stream, params, about}})
+}
+
+// invocation is a call of a function of the code.
+type invocation struct {
+	id            int64
+	fn            int
+	stream        bool
+	params, about string
+}
+
+func (t *thread) invoke(i invocation) error {
+	if t.entry == nil {
+		return nil // loading has failed
+	}
+	if t.answers.prepare(i) {
+		_, err := t.entry.next.Call(t.entry.call)
 		return unusable(err)
-	})
+	}
+	_, err := t.entry.call.Call(quickjs.UndefinedValue, i.id, i.fn, i.stream, i.params, i.about)
+	return unusable(err)
 }
 
 // Deliver implements Thread.
@@ -245,8 +277,9 @@ func (t *thread) Deliver(text string) {
 
 // job is run by the goroutine of the thread.
 type job struct {
-	run     func() error
-	loading bool
+	run        func() error // nil for an invocation
+	invocation invocation
+	loading    bool
 }
 
 // post queues a job, unless the thread has ended. It never blocks, and functions
@@ -274,7 +307,7 @@ func (t *thread) loop() {
 		for {
 			t.mu.Lock()
 			jobs := t.jobs
-			t.jobs, t.busy = nil, len(jobs) > 0
+			t.jobs, t.spare, t.busy = t.spare, nil, len(jobs) > 0
 			t.mu.Unlock()
 			if len(jobs) == 0 {
 				break
@@ -288,9 +321,18 @@ func (t *thread) loop() {
 					return
 				}
 			}
+			if cap(jobs) <= maxSpare {
+				clear(jobs)
+				t.mu.Lock()
+				t.spare = jobs[:0]
+				t.mu.Unlock()
+			}
 		}
 	}
 }
+
+// maxSpare is how many jobs memory is kept for.
+const maxSpare = 64
 
 // turn runs one job and the microtasks that follow from it. An error means that
 // the thread cannot continue.
@@ -306,11 +348,16 @@ func (t *thread) turn(j job) (err error) {
 	}
 	t.watchdog.start(limit)
 	defer t.watchdog.stop()
-	if cause := t.Fatal(j.run()); cause != nil {
+	if j.run != nil {
+		err = j.run()
+	} else {
+		err = t.invoke(j.invocation)
+	}
+	if cause := t.Fatal(err); cause != nil {
 		return cause
 	}
 	// An interrupt stops only the code that runs at that moment, so it is checked here too.
-	for !t.ended() && !t.watchdog.expired() {
+	for t.fields.pending() && !t.ended() && !t.watchdog.expired() {
 		// One call runs many microtasks, but not all of an endless chain.
 		n, err := t.vm.ExecutePendingJobs()
 		if cause := t.Fatal(err); cause != nil {
@@ -341,7 +388,10 @@ func (t *thread) Idle() bool {
 }
 
 func (t *thread) ended() bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.closed
+	select {
+	case <-t.dead:
+		return true
+	default:
+		return false
+	}
 }

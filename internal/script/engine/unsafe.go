@@ -13,9 +13,9 @@ import (
 	"github.com/parley-run/parley/internal/script/engine/arena"
 )
 
-// This file contains all code that accesses QuickJS by other means than the API of
-// its package. TestVMFields fails if a new version of that package may need
-// other code here.
+// This file and unsafe_answer.go contain all code that accesses QuickJS by other
+// means than the API of its package. TestVMFields fails if a new version of that
+// package may need other code here.
 
 // vmHeap is the memory of one QuickJS runtime. Everything that the runtime
 // allocates is in an arena, and is freed with it.
@@ -127,6 +127,10 @@ func fieldsOf(vm *quickjs.VM) (f fields, err error) {
 	}
 	return f, nil
 }
+
+// pending reports whether a microtask waits. The package can only run them, which costs
+// more where there is none (BenchmarkTurn).
+func (f fields) pending() bool { return lib.XJS_IsJobPending(*f.tls, *f.runtime) != 0 }
 
 func fieldOf[T any](v reflect.Value, name string, at **T) bool {
 	field := v.FieldByName(name)

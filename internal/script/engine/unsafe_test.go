@@ -119,6 +119,7 @@ func TestHealthyEngineFreesAll(t *testing.T) {
 		}
 		e.entry.call.Free()
 		e.entry.deliver.Free()
+		e.entry.next.Free()
 		lib.XJS_FreeContext(*f.tls, *f.context)
 		lib.XJS_FreeRuntime(*f.tls, *f.runtime)
 		left <- e.heap.arena.Used()

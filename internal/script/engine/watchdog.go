@@ -2,6 +2,7 @@ package engine
 
 import (
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -17,18 +18,21 @@ type watchdog struct {
 	interrupt, kill func()
 	processTime     func() time.Duration
 
+	exceeded atomic.Bool // the turn was interrupted
+
 	mu       sync.Mutex
 	timer    *time.Timer
+	armed    bool // the timer will fire, possibly after the turn
 	limit    time.Duration
-	began    time.Time
-	used     time.Duration // processTime at the first check
-	measured bool          // used is set
 	watching bool
-	exceeded bool // the turn was interrupted
+	seen     bool          // the timer has fired in the turn
+	began    time.Time     // when that was
+	used     time.Duration // processTime then
 }
 
-// firstCheck is when the processor time is read first. Most turns are over by then:
-// they need no system call (BenchmarkTurn). Longer ones get that much more time.
+// firstCheck is how often the timer looks for a turn that is new to it. Most turns are
+// over before: they need no system call, no clock, and no change of the timer
+// (BenchmarkTurn). Longer ones get that much more time.
 const firstCheck = 10 * time.Millisecond
 
 func newWatchdog(interrupt, kill func()) *watchdog {
@@ -42,47 +46,49 @@ func newWatchdog(interrupt, kill func()) *watchdog {
 func (w *watchdog) start(limit time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.limit, w.began = limit, time.Now()
-	w.watching, w.measured, w.exceeded = true, false, false
-	w.timer.Reset(min(limit, firstCheck))
+	w.limit, w.watching, w.seen = limit, true, false
+	w.exceeded.Store(false)
+	if !w.armed {
+		w.armed = true
+		w.timer.Reset(min(limit, firstCheck))
+	}
 }
 
-// stop ends the turn.
+// stop ends the turn. The timer fires once more, unless it was set for this turn alone.
 func (w *watchdog) stop() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.watching = false
-	w.timer.Stop()
+	if w.seen {
+		w.armed = false
+		w.timer.Stop()
+	}
 }
 
 // expired reports whether the turn was interrupted.
-func (w *watchdog) expired() bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.exceeded
-}
+func (w *watchdog) expired() bool { return w.exceeded.Load() }
 
 func (w *watchdog) expire() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.armed = false
 	if !w.watching {
 		return
 	}
-	if w.exceeded {
+	if !w.seen {
+		w.seen, w.began, w.used = true, time.Now(), w.processTime()
+	}
+	if w.exceeded.Load() {
 		w.watching = false
 		w.kill()
 		return
 	}
-	if !w.measured {
-		w.measured, w.used = true, w.processTime()
-	}
-	// A later turn may have begun since the timer fired, so the elapsed time is
-	// compared too.
+	w.armed = true
 	if rest := w.limit - min(time.Since(w.began), w.processTime()-w.used); rest > 0 {
 		w.timer.Reset(max(rest, time.Millisecond))
 		return
 	}
-	w.exceeded = true
+	w.exceeded.Store(true)
 	w.interrupt()
 	w.timer.Reset(min(w.limit, interruptTimeout))
 }

@@ -22,6 +22,11 @@ let lastRequest = 0;
 
 const post = globalThis.__post; // kind, call, value, rest
 
+// QuickJS only: what answers most calls without a promise, and without text.
+const settled = globalThis.__settled; // the value of a promise, or the second argument if it has none yet
+const send = globalThis.__send; // call, value; false if the value has to be sent as text
+const { then } = Promise.prototype;
+
 /** Makes a function callable from Go until forget(owner). Returns its number. */
 export function expose(fn, owner) {
   const number = ++lastFunction;
@@ -100,6 +105,10 @@ class Call {
   get signal() {
     return this.abort.signal;
   }
+  /** For the context; see open in adk/context.js. */
+  get call() {
+    return this;
+  }
 }
 
 // The answer of a synchronous function is sent at once: a promise would be a good
@@ -114,7 +123,13 @@ function run(call, fn, params) {
     } finally {
       leave(before);
     }
-    if (typeof result?.then === "function") {
+    const later = result?.then;
+    if (typeof later === "function") {
+      const value = settled && later === then ? settled(result, result) : result;
+      if (value !== result) {
+        answer(call, value);
+        return;
+      }
       result.then(
         (value) => answer(call, value),
         (error) => fail(call, error),
@@ -135,21 +150,35 @@ function answer(call, result) {
       step(call, undefined);
       return;
     }
+    const { context } = call;
+    if (send && !call.rest && !context?.acted && send(call.id, result)) {
+      context?.end();
+      over(call);
+      return;
+    }
     call.check?.(result);
     const value = JSON.stringify(result) ?? "null";
-    const actions = call.context?.done;
+    const actions = context?.done;
     const rest = actions || call.rest ? JSON.stringify({ ...call.rest, actions }) : "";
-    calls.delete(call.id);
+    over(call);
     post("ok", call.id, value, rest);
   } catch (error) {
     fail(call, error);
   }
 }
 
+// A call and its context lead to each other, and would be kept until the engine
+// looks for such values. Without the reference their memory is used again by the
+// next call.
+function over(call) {
+  calls.delete(call.id);
+  if (call.context) call.context = undefined; // for a new member there may be no memory
+}
+
 // The engine throws null when it has no memory for an error. Go then gets null, and
 // treats it as such.
 function fail(call, error) {
-  calls.delete(call.id);
+  over(call);
   let text = "null";
   try {
     if (error !== null || new ArrayBuffer(1 << 20)) text = JSON.stringify(describe(error));

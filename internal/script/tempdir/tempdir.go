@@ -55,8 +55,12 @@ func removeAbandoned(top, prefix string) {
 		return
 	}
 	for _, dir := range old {
+		info, err := os.Lstat(filepath.Join(dir, lockName))
+		if os.IsNotExist(err) { // a process was killed while it deleted the directory, and the lock was gone
+			info, err = os.Lstat(dir)
+		}
 		// A young one may be in creation.
-		if info, err := os.Lstat(filepath.Join(dir, lockName)); err != nil || time.Since(info.ModTime()) < time.Minute {
+		if err != nil || time.Since(info.ModTime()) < time.Minute {
 			continue
 		}
 		if lock, err := lockFile(filepath.Join(dir, lockName)); err == nil {

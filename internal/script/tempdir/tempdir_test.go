@@ -50,6 +50,14 @@ func TestAbandoned(t *testing.T) {
 		return dir
 	}
 	old, used, young := abandon("old", time.Hour), abandon("used", time.Hour), abandon("young", 0)
+	half := filepath.Join(top, "test-half") // its deletion was interrupted
+	if err := os.Mkdir(half, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	then := time.Now().Add(-time.Hour)
+	if err := os.Chtimes(half, then, then); err != nil {
+		t.Fatal(err)
+	}
 	other := filepath.Join(top, "other")
 	if err := os.Rename(abandon("other", time.Hour), other); err != nil {
 		t.Fatal(err)
@@ -58,12 +66,11 @@ func TestAbandoned(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	then := time.Now().Add(-time.Hour)
 	if err := os.Chtimes(lock.Name(), then, then); err != nil {
 		t.Fatal(err)
 	}
 	removeAbandoned(top, "test-")
-	for dir, want := range map[string]bool{old: false, used: true, young: true, other: true} {
+	for dir, want := range map[string]bool{old: false, half: false, used: true, young: true, other: true} {
 		if _, err := os.Stat(dir); (err == nil) != want {
 			t.Errorf("%s: there is %v", filepath.Base(dir), err == nil)
 		}

@@ -58,7 +58,7 @@ func (a *Arena) Realloc(p, n uintptr) uintptr {
 
 // Size returns the number of bytes that a block can hold, which may be more than were
 // requested.
-func (a *Arena) Size(p uintptr) uintptr { return uintptr(a.blocks.room(a.index(p))) }
+func (a *Arena) Size(p uintptr) uintptr { return uintptr(a.blocks.capacity(a.index(p))) }
 
 // Used returns the number of bytes in allocated blocks, with their headers.
 func (a *Arena) Used() int64 { return int64(a.blocks.used) * wordSize }

@@ -110,8 +110,8 @@ func (h *blocks) realloc(word uint32, n uint64) uint32 {
 	return word
 }
 
-// room is the number of bytes that a block can hold.
-func (h *blocks) room(word uint32) uint64 { return uint64(h.size(h.allocated(word))-1) * wordSize }
+// capacity is the number of bytes that a block can hold.
+func (h *blocks) capacity(word uint32) uint64 { return uint64(h.size(h.allocated(word))-1) * wordSize }
 
 // allocated is the block whose content begins with a word. It panics if there
 // is none: a program that manages its memory by hand may be wrong about it.

@@ -82,8 +82,8 @@ func TestBlocks(t *testing.T) {
 		}
 		intact := func(b held, n uint64) {
 			t.Helper()
-			if h.room(b.at) < b.n || b.at%2 != 0 {
-				t.Fatalf("a block at %d for %d bytes has room for %d", b.at, b.n, h.room(b.at))
+			if h.capacity(b.at) < b.n || b.at%2 != 0 {
+				t.Fatalf("a block at %d for %d bytes has room for %d", b.at, b.n, h.capacity(b.at))
 			}
 			for i := range uint32(n / wordSize) {
 				if h.words[b.at+i] != b.mark {

@@ -10,41 +10,41 @@ import { makeState } from "./state.js";
 import { checkState } from "./state-schema.js";
 
 export class Context {
-  // All members are lazy: most calls use few of them.
-  #call;
+  // All members are lazy: most calls use few of them. There is one private member,
+  // since each costs a little.
   #own;
 
-  /** call is the call of Go that the context belongs to. */
-  constructor(call, agent, frozen = false) {
-    this.#call = call;
-    this.#own = { agent, frozen }; // and actions, message, state, over
+  /** call is the call of Go that the context belongs to. own has that, the agent, and
+   * frozen, and gets actions, message, state and over. */
+  constructor(call, agent, frozen = false, own = { call, agent, frozen }) {
+    this.#own = own;
   }
   get appName() {
-    return this.#call.info.app;
+    return this.#own.call.info.app;
   }
   get userId() {
-    return this.#call.info.user;
+    return this.#own.call.info.user;
   }
   get sessionId() {
-    return this.#call.info.session;
+    return this.#own.call.info.session;
   }
   get invocationId() {
-    return this.#call.info.invocationId;
+    return this.#own.call.info.invocationId;
   }
   get agentName() {
-    return this.#call.info.agent;
+    return this.#own.call.info.agent;
   }
   get userContent() {
-    return (this.#own.message ??= JSON.parse(__host("message", String(this.#call.id))) ?? undefined);
+    return (this.#own.message ??= JSON.parse(__host("message", String(this.#own.call.id))) ?? undefined);
   }
   get functionCallId() {
-    return this.#call.info.functionCallId;
+    return this.#own.call.info.functionCallId;
   }
   get branch() {
-    return this.#call.info.branch;
+    return this.#own.call.info.branch;
   }
   get call() {
-    return this.#call;
+    return this.#own.call;
   }
   get agent() {
     return this.#own.agent;
@@ -53,7 +53,7 @@ export class Context {
     return {};
   }
   get abortSignal() {
-    return this.#call.signal;
+    return this.#own.call.signal;
   }
   get actions() {
     return (this.#own.actions ??= createEventActions());
@@ -63,6 +63,10 @@ export class Context {
   }
   get _eventActions() {
     return this.actions;
+  }
+  /** Whether there may be actions. */
+  get acted() {
+    return this.#own.actions !== undefined;
   }
   /** The actions, undefined if there are none. Reading it ends the context: the
    * answer is being sent, and nothing can be added afterwards. */
@@ -77,13 +81,13 @@ export class Context {
   #open() {
     return (this.#own.state ??= makeState(
       () => {
-        const values = JSON.parse(__host("state", String(this.#call.id)));
+        const values = JSON.parse(__host("state", String(this.#own.call.id)));
         Object.values(values).forEach(readableValue);
         return Object.assign(values, this.given); // a login, which is not stored in the state
       },
       this.actions.stateDelta,
       this.#own.frozen,
-      (key) => readableValue(JSON.parse(__host("secret", `${this.#call.id} ${key}`))),
+      (key) => readableValue(JSON.parse(__host("secret", `${this.#own.call.id} ${key}`))),
       () => this.#own.over,
       (make) => (make ? (this.actions.stateChanges ??= []) : (this.actions.stateChanges ?? [])),
       (key, value) => checkState(this.stateSchema, key, value),
@@ -154,16 +158,16 @@ export class Context {
   }
   /** The credential; undefined if the user has to log in first. */
   getAuthResponse(authConfig) {
-    return readable(hostCall("credential", this.#call.id, authConfig)) ?? undefined;
+    return readable(hostCall("credential", this.#own.call.id, authConfig)) ?? undefined;
   }
   /** The same, asynchronously. */
   async loadCredential(authConfig) {
-    for await (const found of requestStream("loadCredential", authConfig, this.#call)) return readable(found) ?? undefined;
+    for await (const found of requestStream("loadCredential", authConfig, this.#own.call)) return readable(found) ?? undefined;
     return undefined;
   }
   /** Forgets a credential that was refused. */
   dropCredential(authConfig) {
-    hostCall("dropCredential", this.#call.id, authConfig);
+    hostCall("dropCredential", this.#own.call.id, authConfig);
   }
   /** Asks the user whether the call may be made: it comes again with
    * toolConfirmation when that is so. */
@@ -173,7 +177,7 @@ export class Context {
     this.actions.requestedToolConfirmations[this.functionCallId] = { hint: hint ?? "", confirmed: false, payload };
   }
   get toolConfirmation() {
-    return this.#call.info.toolConfirmation;
+    return this.#own.call.info.toolConfirmation;
   }
 }
 
@@ -196,7 +200,9 @@ export class InvocationContext extends Context {
 /** The context of a function that Go has called. What is done there goes with
  * the answer. */
 export function open(call, agent) {
-  return (call.context = new Context(call, agent));
+  if (call.context) return (call.context = new Context(call, agent));
+  call.agent = agent; // the members of the first one are those of the call: another object costs a little (BenchmarkTurn)
+  return (call.context = new Context(call, agent, false, call));
 }
 
 /** What a toolset gets that is asked for its tools outside of any run. */

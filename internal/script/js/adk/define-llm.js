@@ -48,7 +48,7 @@ export async function describeLlm(agent, describeAgent) {
     disallowTransferToParent: Boolean(agent.disallowTransferToParent),
     disallowTransferToPeers: Boolean(agent.disallowTransferToPeers),
     compactions: agent.contextCompactors.map((one) => describeCompaction(agent, one)),
-    tools: await describeTools(tools, describeAgent, (run) => expose((args, call) => run(args, open(call, agent)), agent)),
+    tools: await describeTools(tools, describeAgent, (run) => expose((args, call) => run(args, open(call, agent), call), agent)),
   };
 }
 

@@ -109,7 +109,7 @@ class OwnSet {
       const among = (tools) => tools.find((one) => (one.name ?? describeTool(one).name) === tool);
       const found = among(await this.now(call)) ?? among(await this.#askIn(call));
       if (!found) throw new Error(`The toolset does not have the tool "${tool}" any more`);
-      return describeTool(found).run(args, open(call, this.#agent));
+      return describeTool(found).run(args, open(call, this.#agent), call);
     }, this.#agent);
     const inner = (agent) => {
       if (this.#agents.has(agent)) return this.#describeAgent(agent);

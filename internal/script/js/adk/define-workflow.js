@@ -122,7 +122,7 @@ async function definitionOf(node, scope) {
   if (node instanceof ToolNode) {
     unchecked(onlyZod, (key, one) => both(key) && other(key, one));
     await node.tool.bind?.(); // where Go has the declaration
-    const [tool] = await describeTools([node.tool], user, (fn) => expose((args, call) => fn(args, Object.assign(open(call, node), { stateSchema: schema })), node));
+    const [tool] = await describeTools([node.tool], user, (fn) => expose((args, call) => fn(args, Object.assign(open(call, node), { stateSchema: schema }), call), node));
     if (!tool) throw new Error(`The tool of the node "${node.name}" cannot be called.`);
     return { ...settings, check: checkOf(node, { input: node.inputSchema, output: node.outputSchema }, owners), kind: "tool", tool };
   }

@@ -1,5 +1,5 @@
 // Parameters of tools, however they are written down, as JSON Schema.
-import { toJSONSchema } from "zod/v4/core";
+import { INVALID, compileFn, toJSONSchema, version } from "zod/v4/core";
 
 let describeZod = toJSONSchema;
 
@@ -12,6 +12,33 @@ const isZod4 = (s) => s && typeof s === "object" && "_zod" in s;
 const isZod3 = (s) => s && typeof s === "object" && !("_zod" in s) && typeof s._def?.typeName === "string" && typeof s.parse === "function";
 
 export const isZod = (s) => isZod4(s) || isZod3(s);
+
+const parsers = new WeakMap();
+const notCompiled = () => INVALID;
+
+/** What a schema makes of a value; INVALID if only the schema itself can tell. A schema
+ * without functions of the author's, of the zod that is carried, is compiled for the first
+ * value: zod is much of the cost of a tool otherwise. It is then asked only what is wrong
+ * with a value. */
+export const parse = (schema, value) => (parsers.get(schema) ?? compile(schema))(value);
+
+function compile(schema) {
+  if (!isZod(schema)) return notCompiled; // it may be nothing that a map can have as a key
+  let parser = notCompiled;
+  if (schema._zod?.version === version) {
+    try {
+      const compiled = compileFn(schema);
+      if (compiled.definite) parser = compiled;
+    } catch {} // zod does not compile all
+  }
+  parsers.set(schema, parser);
+  return parser;
+}
+
+export { INVALID };
+
+/** Whether a schema is compiled, for tests. */
+export const isCompiled = (schema) => (parsers.get(schema) ?? compile(schema)) !== notCompiled;
 
 export const emptyObject = () => ({ type: "object", properties: {} });
 

@@ -1,6 +1,6 @@
 import { InvalidArguments } from "../guest.js";
 import { STYLE, hasMark, hide, optionsOf, setMark } from "./names.js";
-import { emptyObject, fromGenai, isZod, toParameters } from "./schema.js";
+import { INVALID, emptyObject, fromGenai, isZod, parse, toParameters } from "./schema.js";
 import { bind } from "./functions.js";
 
 const RUN = Symbol("run");
@@ -50,15 +50,14 @@ export function describeTool(tool) {
     asksFirst: tool.requireConfirmation === true,
     builtIn: tool === requestInputTool,
     namesErrors: tool.runAsync === FunctionTool.prototype.runAsync,
-    run: (args, toolContext) => {
-      toolContext.call.check = check;
-      return call(tool, args, toolContext);
+    run: (args, toolContext, call) => {
+      call.check = check;
+      return tool.runAsync === FunctionTool.prototype.runAsync ? tool[RUN](args, toolContext) : runOther(tool, args, toolContext);
     },
   };
 }
 
-function call(tool, args, toolContext) {
-  if (tool.runAsync === FunctionTool.prototype.runAsync) return tool[RUN](args, toolContext);
+function runOther(tool, args, toolContext) {
   return confirmed(tool, args, toolContext, () => (tool.runAsync ? tool.runAsync({ args, toolContext }) : tool.execute(args, toolContext)));
 }
 
@@ -124,19 +123,31 @@ export class FunctionTool extends BaseTool {
   async runAsync({ args, toolContext }) {
     return this[RUN](args, toolContext);
   }
-  /** runAsync, but without a promise where none is needed. */
+  /** runAsync, but without a promise where none is needed, and with few calls, each of
+   * which costs a little (BenchmarkTurn). */
   [RUN](args, toolContext) {
     if (this.authConfig && !logIn(this.authConfig, toolContext)) return { pending: true, message: "Needs your authorization to access your data." };
-    if (this.bound || !isZod(this.parameters)) return work(this, args, toolContext);
-    let result;
+    if (this.bound) return work(this, args, toolContext);
+    let data = INVALID;
     try {
-      result = this.parameters.safeParse(args);
-    } catch {
-      // A schema with asynchronous checks says so by throwing.
-      return this.parameters.safeParseAsync(args).then((r) => work(this, parsed(this, r), toolContext));
-    }
-    return work(this, parsed(this, result), toolContext);
+      data = parse(this.parameters, args);
+    } catch {} // it throws again
+    if (data === INVALID) return runChecked(this, args, toolContext);
+    return this.requireConfirmation ? work(this, data, toolContext) : this.fn(data, toolContext);
   }
+}
+
+/** [RUN] where zod itself has to look at the arguments, or nothing has to. */
+function runChecked(tool, args, toolContext) {
+  if (!isZod(tool.parameters)) return work(tool, args, toolContext);
+  let result;
+  try {
+    result = tool.parameters.safeParse(args);
+  } catch {
+    // A schema with asynchronous checks says so by throwing.
+    return tool.parameters.safeParseAsync(args).then((r) => work(tool, parsed(tool, r), toolContext));
+  }
+  return work(tool, parsed(tool, result), toolContext);
 }
 
 // Without a function for what comes after the confirmation, unless there is one:
