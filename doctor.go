@@ -7,6 +7,7 @@ import (
 	"log/slog"
 
 	"github.com/parley-run/parley/internal/doctor"
+	"github.com/parley-run/parley/internal/sessionrt"
 	"github.com/parley-run/parley/session"
 )
 
@@ -51,7 +52,7 @@ func Doctor(ctx context.Context, sessionDBURL string, repair bool) (*Diagnosis, 
 	report, err := doctor.Examine(ctx, store, repair)
 	found := &Diagnosis{Sessions: report.Sessions, Events: report.Events, Runs: report.Runs}
 	for _, p := range report.Problems {
-		found.Problems = append(found.Problems, Problem{Session: p.Session, Seq: p.Seq, Text: p.What, Repaired: p.Mended})
+		found.Problems = append(found.Problems, Problem{Session: p.Session, Seq: p.Seq, Text: p.What, Repaired: p.Repaired})
 	}
 	if err != nil {
 		return found, fmt.Errorf("parley: %w", err)
@@ -64,7 +65,7 @@ func Doctor(ctx context.Context, sessionDBURL string, repair bool) (*Diagnosis, 
 // SessionConfig.URL, which all servers must have by then; they may run at the same time.
 // progress, unless nil, is called after every step.
 func Move(ctx context.Context, sessionDBURL string, progress func(session.Moved)) (session.Moved, error) {
-	if len(session.URLs(sessionDBURL)) < 2 {
+	if len(sessionrt.URLs(sessionDBURL)) < 2 {
 		return session.Moved{}, wrong("Sessions.URL", "there is nothing to move: it must be a list of databases, separated by commas")
 	}
 	driver, err := driverOf(sessionDBURL)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/parley-run/parley/artifact"
 	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/sessionrt"
 	"github.com/parley-run/parley/session"
 )
 
@@ -58,7 +59,7 @@ func openStore(ctx context.Context, cfg *Config, address string) (store session.
 // driverOf returns the driver of a URL, or of all URLs of a list.
 func driverOf(list string) (session.Driver, error) {
 	driver, err := session.DriverOf(list)
-	if urls := session.URLs(list); err == nil && len(urls) > 1 {
+	if urls := sessionrt.URLs(list); err == nil && len(urls) > 1 {
 		for _, url := range urls {
 			if d, err := session.DriverOf(url); err != nil || d.Move == nil || driver.Move == nil {
 				return session.Driver{}, errors.New("a list of databases must consist of postgres:// URLs")

@@ -53,7 +53,7 @@ func newCached(t *testing.T, room int64) *cached {
 
 func named(id string) session.Key { return session.Key{App: "app", User: "user", ID: id} }
 
-func said(t *testing.T, ids ...string) []*session.Entry {
+func entries(t *testing.T, ids ...string) []*session.Entry {
 	t.Helper()
 	var entries []*session.Entry
 	for _, id := range ids {
@@ -68,14 +68,14 @@ func said(t *testing.T, ids ...string) []*session.Entry {
 
 func (c *cached) create(store session.Store, id string, log ...string) {
 	c.Helper()
-	if _, err := store.Create(c.Context(), session.NewSession{Key: named(id), Log: said(c.T, log...)}); err != nil {
+	if _, err := store.Create(c.Context(), session.NewSession{Key: named(id), Log: entries(c.T, log...)}); err != nil {
 		c.Fatal(err)
 	}
 }
 
 func (c *cached) patch(store session.Store, id, word string) {
 	c.Helper()
-	if err := store.Patch(c.Context(), named(id), said(c.T, word)[0]); err != nil {
+	if err := store.Patch(c.Context(), named(id), entries(c.T, word)[0]); err != nil {
 		c.Fatal(err)
 	}
 }
@@ -91,7 +91,7 @@ func (c *cached) begin(store session.Store, id string) int64 {
 
 func (c *cached) append(id string, epoch int64, words ...string) {
 	c.Helper()
-	if err := c.cache.Append(c.Context(), named(id), epoch, nil, said(c.T, words...)...); err != nil {
+	if err := c.cache.Append(c.Context(), named(id), epoch, nil, entries(c.T, words...)...); err != nil {
 		c.Fatal(err)
 	}
 }
@@ -138,7 +138,7 @@ func TestCacheReadsTheRest(t *testing.T) {
 	c.append("s", epoch, "g")
 	c.has("s", 2, "a", "b", "c", "d", "e", "f", "g")
 	c.has("s", 0, "a", "b", "c", "d", "e", "f", "g")
-	if _, err := c.cache.End(t.Context(), named("s"), epoch, session.End{Status: session.Completed, Entries: said(t, "h")}); err != nil {
+	if _, err := c.cache.End(t.Context(), named("s"), epoch, session.End{Status: session.Completed, Entries: entries(t, "h")}); err != nil {
 		t.Fatal(err)
 	}
 	c.has("s", 0, "a", "b", "c", "d", "e", "f", "g", "h")
@@ -269,8 +269,8 @@ func TestCacheSharesNothingThatChanges(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_ = append(one.Entries, said(t, "intruder")...)
-	_ = append(two.Entries, said(t, "intruder")...)
+	_ = append(one.Entries, entries(t, "intruder")...)
+	_ = append(two.Entries, entries(t, "intruder")...)
 	c.append("s", epoch, "c")
 	if len(one.Entries) != 1 || len(two.Entries) != 2 {
 		t.Errorf("what was read has %d and %d entries", len(one.Entries), len(two.Entries))

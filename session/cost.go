@@ -102,20 +102,3 @@ func (m *ModelUsage) UnmarshalJSON(text []byte) error {
 	}
 	return nil
 }
-
-// EncodeModels encodes usage by model for a store; nil if there is none.
-func EncodeModels(list []ModelUsage) ([]byte, error) {
-	if len(list) == 0 {
-		return nil, nil
-	}
-	return json.Marshal(list)
-}
-
-// DecodeModels decodes what EncodeModels has encoded.
-func DecodeModels(text []byte) (list []ModelUsage, err error) {
-	if len(text) == 0 {
-		return nil, nil
-	}
-	err = json.Unmarshal(text, &list)
-	return list, err
-}

@@ -3,7 +3,6 @@ package session
 import (
 	"context"
 	"fmt"
-	"regexp"
 	"strings"
 
 	"github.com/parley-run/parley/internal/registry"
@@ -45,24 +44,6 @@ type MovedDatabase struct {
 	Name  string `json:"name"`
 	Slots int    `json:"slots"` // that it has
 }
-
-// URLs splits a list of URLs, which are separated by commas or white space. These are
-// parts of a URL unless another one follows.
-func URLs(list string) []string {
-	list = strings.TrimSpace(list)
-	if list == "" {
-		return nil
-	}
-	var urls []string
-	start := 0
-	for _, at := range nextURL.FindAllStringSubmatchIndex(list, -1) {
-		urls = append(urls, list[start:at[0]])
-		start = at[2]
-	}
-	return append(urls, list[start:])
-}
-
-var nextURL = regexp.MustCompile(`[\s,]+([a-z][a-z0-9+.-]*://)`)
 
 // linked maps the schemes that Parley knows to the packages that register them.
 var linked = map[string]string{

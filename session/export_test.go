@@ -17,8 +17,10 @@ func Shrink(cached Store) (before, after int64) {
 
 // RecordingParts is how many parts of recordings are kept.
 func (m *Memory) RecordingParts() (n int) {
-	for _, runs := range m.recordings.of {
-		n += len(runs.parts)
+	for _, rec := range m.sessions {
+		if rec.recorded != nil {
+			n += len(rec.recorded.parts)
+		}
 	}
 	return n
 }

@@ -32,7 +32,7 @@ type Memory struct {
 	apps     map[string]*shared
 	round    []*record // the sessions that Sweep has not visited yet
 
-	used Tally
+	used tally
 	idle idle
 
 	outbox     outbox
@@ -108,6 +108,8 @@ type record struct {
 	origin  *Origin  // immutable
 	runs    *runList // nil before the first run
 	safe    safe
+
+	recorded *recordedRuns // nil for none; recordings.mu must be held
 }
 
 // NewMemory returns an empty store in memory, without API keys. Its leases do not

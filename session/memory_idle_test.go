@@ -5,12 +5,37 @@ import (
 	"fmt"
 	"runtime"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/gctune"
 	"github.com/parley-run/parley/session"
 	"github.com/parley-run/parley/session/storetest"
 )
+
+// A store of a test that has ended, whose timer belongs to the bubble of that test, does
+// not disturb others when memory is short. It did if it had not been collected yet.
+func TestShortageBesideBubbles(t *testing.T) {
+	key := session.Key{App: "a", User: "u", ID: "s"}
+	var store *session.Memory
+	use := func(t *testing.T) {
+		t.Helper()
+		if _, err := store.Get(t.Context(), key, session.Read{}); err != nil {
+			t.Error(err)
+		}
+	}
+	synctest.Test(t, func(t *testing.T) {
+		store = session.NewMemoryBackend(time.Minute)
+		if _, err := store.Create(t.Context(), session.NewSession{Key: key, State: session.State{"k": []byte("1")}}); err != nil {
+			t.Fatal(err)
+		}
+		use(t)
+	})
+	gctune.Shrink()
+	use(t)
+	gctune.Shrink()
+}
 
 // Sessions are the same whenever they are packed.
 func TestMemoryPacksSessions(t *testing.T) {

@@ -93,10 +93,36 @@ func (m *Memory) ReplayDelivery(_ context.Context, app, id string, number int64)
 	defer o.mu.Unlock()
 	for _, k := range o.list {
 		if k.All && k.to.Key.App == app && k.to.ID == id && k.Number == number {
-			k.due = time.Now()
-			if !k.failed.IsZero() {
-				k.since, k.failed, k.Attempt = k.due, time.Time{}, 0
-			}
+			k.replay()
+			o.wake()
+			return nil
+		}
+	}
+	return ErrNotFound
+}
+
+// FailedDeliveries implements Outbox.
+func (m *Memory) FailedDeliveries(_ context.Context, app string, after int64, limit int) ([]*Delivery, error) {
+	o := &m.outbox
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	found := []*Delivery{}
+	for _, k := range o.list {
+		if k.to.Key.App == app && !k.failed.IsZero() && k.Number > after && len(found) < limit {
+			found = append(found, k.shown())
+		}
+	}
+	return found, nil
+}
+
+// ReplayFailed implements Outbox.
+func (m *Memory) ReplayFailed(_ context.Context, app string, number int64) error {
+	o := &m.outbox
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, k := range o.list {
+		if k.to.Key.App == app && !k.failed.IsZero() && k.Number == number {
+			k.replay()
 			o.wake()
 			return nil
 		}

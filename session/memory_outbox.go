@@ -45,6 +45,14 @@ func (k *keptDelivery) shown() *Delivery {
 	return &d
 }
 
+// replay makes a delivery due. One that has failed is as if it had just been added.
+func (k *keptDelivery) replay() {
+	k.due = time.Now()
+	if !k.failed.IsZero() {
+		k.since, k.failed, k.Attempt = k.due, time.Time{}, 0
+	}
+}
+
 // tell adds the deliveries about a run whose status has changed. rec.mu must be held.
 func (m *Memory) tell(rec *record, r *Run) { m.tellTraced(rec, r, "") }
 
@@ -197,7 +205,7 @@ func (m *Memory) DeleteSubscription(_ context.Context, key Key, id string) error
 }
 
 // ClaimDeliveries implements Outbox.
-func (m *Memory) ClaimDeliveries(_ context.Context, lease time.Duration, limit int, room map[string]int) ([]*Delivery, error) {
+func (m *Memory) ClaimDeliveries(_ context.Context, lease time.Duration, limit int, limits map[string]int) ([]*Delivery, error) {
 	o, now := &m.outbox, time.Now()
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -220,9 +228,9 @@ func (m *Memory) ClaimDeliveries(_ context.Context, lease time.Duration, limit i
 			continue
 		}
 		if k.All {
-			most, ok := room[k.to.ID]
+			most, ok := limits[k.to.ID]
 			if !ok {
-				most = MaxRoom
+				most = MaxClaimed
 			}
 			if claims[k.to] >= most {
 				continue

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"slices"
@@ -13,10 +14,9 @@ var _ Recordings = (*Memory)(nil)
 // maxRecordings is how many bytes of recordings are kept. The oldest are deleted.
 const maxRecordings = 64 << 20
 
-// recordings holds the recordings of all sessions.
+// recordings holds the recordings of all sessions. Each has its own in record.recorded.
 type recordings struct {
 	mu    sync.Mutex
-	of    map[*record]*recordedRuns
 	order []*keptRecording // oldest first, also deleted ones
 	bytes int
 }
@@ -28,11 +28,14 @@ type recordedRuns struct {
 	parts []*keptPart // few: what agents are told changes rarely
 }
 
+// keptRecording is a Recording without what its session says too.
 type keptRecording struct {
-	*Recording // nil if it is deleted
-
-	created time.Time
-	among   *recordedRuns
+	run     string
+	attempt int
+	json    []byte
+	parts   []*RecordingPart
+	created int64         // in microseconds
+	among   *recordedRuns // nil if it is deleted
 }
 
 type keptPart struct {
@@ -43,28 +46,27 @@ type keptPart struct {
 
 // add adds a recording. It replaces an earlier one of the same run and attempt, which
 // is deleted with the others of its age.
-func (r *recordings) add(rec *record, one *Recording) {
+func (r *recordings) add(rec *record, one *Recording, now int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	runs := r.of[rec]
+	runs := rec.recorded
 	if runs == nil {
-		if runs = (&recordedRuns{of: rec}); r.of == nil {
-			r.of = map[*record]*recordedRuns{}
-		}
-		r.of[rec] = runs
+		runs = &recordedRuns{of: rec}
+		rec.recorded = runs
 	}
-	r.bytes += len(one.JSON)
+	kept := &keptRecording{run: one.Run, attempt: one.Attempt, json: bytes.Clone(one.JSON), parts: one.Parts, created: now, among: runs}
+	r.bytes += len(kept.json)
 	for i, p := range one.Parts {
 		part, bytes := runs.use(p)
 		if r.bytes += bytes; part != p {
-			same := *one
-			same.Parts = slices.Clone(one.Parts)
-			same.Parts[i], one = part, &same
+			kept.parts = slices.Clone(kept.parts)
+			kept.parts[i] = part
 		}
 	}
-	kept := &keptRecording{one, wallClock(), runs}
 	runs.list, r.order = append(runs.list, kept), append(r.order, kept)
-	r.shift(func(*keptRecording) bool { return r.bytes > maxRecordings })
+	if r.bytes > maxRecordings {
+		r.shift(func(*keptRecording) bool { return r.bytes > maxRecordings })
+	}
 }
 
 // use notes that a recording has a part. It returns the one that is kept, and the bytes
@@ -94,13 +96,14 @@ func (runs *recordedRuns) unuse(p *RecordingPart) int {
 
 // remove removes the oldest recording of a session. r.mu must be held.
 func (r *recordings) remove(k *keptRecording) {
-	r.bytes -= len(k.JSON)
-	for _, p := range k.Parts {
-		r.bytes -= k.among.unuse(p)
+	r.bytes -= len(k.json)
+	runs := k.among
+	for _, p := range k.parts {
+		r.bytes -= runs.unuse(p)
 	}
-	k.Recording = nil
-	if k.among.list = k.among.list[1:]; len(k.among.list) == 0 {
-		delete(r.of, k.among.of)
+	*k = keptRecording{}
+	if runs.list = runs.list[1:]; len(runs.list) == 0 {
+		runs.of.recorded = nil
 	}
 }
 
@@ -108,7 +111,7 @@ func (r *recordings) remove(k *keptRecording) {
 func (r *recordings) shift(goes func(*keptRecording) bool) {
 	n := 0
 	for ; n < len(r.order); n++ {
-		if k := r.order[n]; k.Recording != nil {
+		if k := r.order[n]; k.among != nil {
 			if !goes(k) {
 				break
 			}
@@ -122,28 +125,29 @@ func (r *recordings) shift(goes func(*keptRecording) bool) {
 func (r *recordings) forget(rec *record) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	runs := r.of[rec]
+	runs := rec.recorded
 	if runs == nil {
 		return
 	}
 	for _, k := range runs.list {
-		r.bytes -= len(k.JSON)
-		k.Recording = nil
+		r.bytes -= len(k.json)
+		*k = keptRecording{}
 	}
 	for _, k := range runs.parts {
 		r.bytes -= len(k.JSON)
 	}
-	delete(r.of, rec)
+	rec.recorded = nil
 }
 
 // PutRecordings implements Recordings.
 func (m *Memory) PutRecordings(_ context.Context, list []*Recording) error {
+	now := wallClock().UnixMicro()
 	for _, one := range list {
 		rec, err := m.hold(one.Key)
 		if err != nil {
 			continue // it was deleted
 		}
-		m.recordings.add(rec, one)
+		m.recordings.add(rec, one, now)
 		rec.mu.Unlock()
 	}
 	return nil
@@ -159,16 +163,15 @@ func (m *Memory) Recordings(_ context.Context, key Key, run string) ([]*Recordin
 	defer rec.mu.Unlock()
 	m.recordings.mu.Lock()
 	defer m.recordings.mu.Unlock()
-	runs := m.recordings.of[rec]
+	runs := rec.recorded
 	if runs == nil {
 		return found, nil
 	}
 	for _, k := range runs.list {
-		if k.Run == run {
-			one := *k.Recording
-			one.Created = k.created
+		if k.run == run {
+			one := &Recording{Key: key, Run: run, Attempt: k.attempt, Created: time.UnixMicro(k.created), JSON: k.json, Parts: k.parts}
 			found = slices.DeleteFunc(found, func(earlier *Recording) bool { return earlier.Attempt == one.Attempt })
-			found = append(found, &one)
+			found = append(found, one)
 		}
 	}
 	slices.SortFunc(found, func(a, b *Recording) int { return cmp.Compare(a.Attempt, b.Attempt) })
@@ -177,9 +180,9 @@ func (m *Memory) Recordings(_ context.Context, key Key, run string) ([]*Recordin
 
 // SweepRecordings implements Recordings.
 func (m *Memory) SweepRecordings(_ context.Context, age time.Duration) (done bool, err error) {
-	before := wallClock().Add(-age)
+	before := wallClock().Add(-age).UnixMicro()
 	m.recordings.mu.Lock()
 	defer m.recordings.mu.Unlock()
-	m.recordings.shift(func(k *keptRecording) bool { return k.created.Before(before) })
+	m.recordings.shift(func(k *keptRecording) bool { return k.created < before })
 	return true, nil
 }

@@ -483,6 +483,12 @@ func (m *Memory) RecentRuns(_ context.Context, app, name string, sessions, each 
 	return found, nil
 }
 
+// Spend implements Spender.
+func (m *Memory) Spend(_ context.Context, key Key, models ...ModelUsage) error {
+	m.used.Spend(key, models, time.Now())
+	return nil
+}
+
 // Usage implements Ledger.
 func (m *Memory) Usage(ctx context.Context, query UsageQuery, page Page) ([]Usage, string, error) {
 	return m.used.Usage(ctx, query, page)

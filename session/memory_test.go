@@ -49,6 +49,13 @@ func TestMemorySchedules(t *testing.T) {
 	})
 }
 
+func TestMemoryFeedback(t *testing.T) {
+	storetest.RunFeedback(t, func(*testing.T) func(session.Options) session.Store {
+		store := session.NewMemory(0)
+		return func(session.Options) session.Store { return store }
+	})
+}
+
 func TestMemorySearch(t *testing.T) {
 	storetest.RunSearch(t, func(*testing.T) func(session.Options) session.Store {
 		store := session.NewMemory(0)

@@ -69,9 +69,9 @@ type Delivery struct {
 	Error  string
 }
 
-// MaxRoom is how many deliveries of a subscription of an application ClaimDeliveries
+// MaxClaimed is how many deliveries of a subscription of an application ClaimDeliveries
 // returns at a time.
-const MaxRoom = 4
+const MaxClaimed = 4
 
 // Outbox is the part of a Store that notes what is to be sent to receivers outside
 // of the server, at least once.
@@ -106,9 +106,9 @@ type Outbox interface {
 	// claim them until the lease expires. Of every subscription of a session it only
 	// considers the first that has neither been sent nor failed: the others follow in
 	// their order. Of a subscription of an application it considers the first of every
-	// session, and those about no session; it returns as many of them as room has for the
-	// id of the subscription, or MaxRoom if it has none.
-	ClaimDeliveries(ctx context.Context, lease time.Duration, limit int, room map[string]int) ([]*Delivery, error)
+	// session, and those about no session; it returns as many of them as limits has for the
+	// id of the subscription, or MaxClaimed if it has none.
+	ClaimDeliveries(ctx context.Context, lease time.Duration, limit int, limits map[string]int) ([]*Delivery, error)
 
 	// EndDelivery deletes a delivery that was sent.
 	EndDelivery(ctx context.Context, d *Delivery) error
@@ -137,6 +137,15 @@ type Outbox interface {
 	// failed is attempted as if it had just been added. It fails with ErrNotFound if there
 	// is none with the number.
 	ReplayDelivery(ctx context.Context, app, id string, number int64) error
+
+	// FailedDeliveries returns the deliveries of an application that have failed, those of
+	// its subscriptions and of the subscriptions of its sessions: at most limit of those with
+	// a greater Number than after, ordered by it.
+	FailedDeliveries(ctx context.Context, app string, after int64, limit int) ([]*Delivery, error)
+
+	// ReplayFailed makes a delivery due that FailedDeliveries returns, as if it had just been
+	// added. It fails with ErrNotFound if there is none with the number.
+	ReplayFailed(ctx context.Context, app string, number int64) error
 
 	// CountDeliveries returns how many deliveries were not sent yet, and how many have
 	// failed.

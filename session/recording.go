@@ -36,7 +36,8 @@ func NewRecordingPart(doc []byte) *RecordingPart {
 // with their session.
 type Recordings interface {
 	// PutRecordings stores recordings. It ignores those of sessions that do not
-	// exist, and replaces those that have the same run and attempt.
+	// exist, and replaces those that have the same run and attempt. It keeps neither the
+	// recordings nor their JSON, which are used again, but may keep their parts.
 	PutRecordings(ctx context.Context, list []*Recording) error
 
 	// Recordings returns the recordings of a run, by attempt; none if there is no

@@ -68,24 +68,24 @@ func parseQuery(query string) (*textsearch.Query, error) {
 	return q, nil
 }
 
-// said is an event that a search in memory has found.
-type said struct {
+// hit is an event that a search in memory has found.
+type hit struct {
 	Found
 
 	order, seq int64
 }
 
 // compare orders events by time, the latest first.
-func (s *said) compare(o *said) int {
+func (s *hit) compare(o *hit) int {
 	return cmp.Or(o.Time.Compare(s.Time), cmp.Compare(o.order, s.order), cmp.Compare(o.seq, s.seq))
 }
 
-func (s *said) token() string {
+func (s *hit) token() string {
 	return fmt.Sprintf("%d.%d.%d", s.Time.UnixMicro(), s.order, s.seq)
 }
 
-// saidAt reads a token.
-func saidAt(token string) (*said, error) {
+// hitAt reads a token.
+func hitAt(token string) (*hit, error) {
 	parts := strings.Split(token, ".")
 	if len(parts) != 3 {
 		return nil, ErrBadToken
@@ -97,7 +97,7 @@ func saidAt(token string) (*said, error) {
 			return nil, ErrBadToken
 		}
 	}
-	return &said{Found: Found{Time: time.UnixMicro(n[0]).UTC()}, order: n[1], seq: n[2]}, nil
+	return &hit{Found: Found{Time: time.UnixMicro(n[0]).UTC()}, order: n[1], seq: n[2]}, nil
 }
 
 var _ Searcher = (*Memory)(nil)
@@ -112,13 +112,13 @@ func (m *Memory) Search(ctx context.Context, app, name, query string, page Page)
 	if err != nil {
 		return nil, "", err
 	}
-	var after *said
+	var after *hit
 	if page.Token != "" {
-		if after, err = saidAt(page.Token); err != nil {
+		if after, err = hitAt(page.Token); err != nil {
 			return nil, "", err
 		}
 	}
-	var all []*said
+	var all []*hit
 	budget := maxScan
 	for _, rec := range m.visible(app, name) {
 		if err := ctx.Err(); err != nil {
@@ -140,7 +140,7 @@ func (m *Memory) Search(ctx context.Context, app, name, query string, page Page)
 			}
 		}
 	}
-	slices.SortFunc(all, (*said).compare)
+	slices.SortFunc(all, (*hit).compare)
 	size := cmp.Or(max(page.Size, 0), searchPage)
 	next := ""
 	if len(all) > size {
@@ -170,20 +170,27 @@ func (m *Memory) visible(app, name string) []*record {
 // log returns the entries that are not rewound. It decodes copies of them, so that an
 // idle session stays packed.
 func (r *record) log() []*Entry {
-	r.mu.Lock()
-	entries, rewound := slices.Clone(r.entries), r.rewound
-	r.mu.Unlock()
-	for i, e := range entries {
-		entries[i] = &Entry{Seq: e.Seq, JSON: e.JSON, damaged: e.damaged}
-	}
+	entries, rewound := r.copies()
 	if rewound > 0 {
 		return Visible(entries)
 	}
 	return entries
 }
 
+// copies returns copies of all entries, and the sequence number of the last one that
+// rewinds the log.
+func (r *record) copies() (entries []*Entry, rewound int64) {
+	r.mu.Lock()
+	entries, rewound = slices.Clone(r.entries), r.rewound
+	r.mu.Unlock()
+	for i, e := range entries {
+		entries[i] = &Entry{Seq: e.Seq, JSON: e.JSON, damaged: e.damaged}
+	}
+	return entries, rewound
+}
+
 // search returns what is found of an entry, or nil.
-func search(q *textsearch.Query, e *Entry) *said {
+func search(q *textsearch.Query, e *Entry) *hit {
 	ev := &event.Event{}
 	if e.damaged || ev.UnmarshalJSON(e.JSON) != nil {
 		return nil
@@ -196,7 +203,7 @@ func search(q *textsearch.Query, e *Entry) *said {
 	if !ok {
 		return nil
 	}
-	return &said{Found: Found{Event: text.Event, Author: text.Author, Time: text.Time, Snippet: snippet(pieces)}, seq: e.Seq}
+	return &hit{Found: Found{Event: text.Event, Author: text.Author, Time: text.Time, Snippet: snippet(pieces)}, seq: e.Seq}
 }
 
 func snippet(pieces []textsearch.Piece) []Snippet {

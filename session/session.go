@@ -14,7 +14,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -169,7 +168,7 @@ func (s State) Apply(scope Scope, delta State) State {
 		if ScopeOf(k) != scope {
 			continue
 		}
-		if IsNull(v) {
+		if isNull(v) {
 			delete(s, k)
 			continue
 		}
@@ -181,21 +180,7 @@ func (s State) Apply(scope Scope, delta State) State {
 	return s
 }
 
-// IsNull reports whether v is the JSON null, which deletes a key.
-func IsNull(v json.RawMessage) bool { return len(v) == 0 || string(v) == "null" }
-
-// WithoutTemp returns delta without temp: keys. It returns delta itself if there
-// are none.
-func WithoutTemp(delta map[string]json.RawMessage) map[string]json.RawMessage {
-	for k := range delta {
-		if ScopeOf(k) == ScopeTemp {
-			rest := maps.Clone(delta)
-			maps.DeleteFunc(rest, func(k string, _ json.RawMessage) bool { return ScopeOf(k) == ScopeTemp })
-			return rest
-		}
-	}
-	return delta
-}
+func isNull(v json.RawMessage) bool { return len(v) == 0 || string(v) == "null" }
 
 // Read selects how much of a session is read.
 type Read struct {

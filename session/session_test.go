@@ -76,30 +76,6 @@ func TestApply(t *testing.T) {
 	}
 }
 
-func TestWithoutTemp(t *testing.T) {
-	for _, tt := range []struct {
-		name        string
-		delta, want session.State
-	}{
-		{"nil", nil, nil},
-		{"empty", session.State{}, session.State{}},
-		{"none", state("k", "1", "user:k", "null", "temperature", "2"), state("k", "1", "user:k", "null", "temperature", "2")},
-		{"some", state("k", "1", "temp:k", "2", "temp:", "null", "app:temp:k", "3"), state("k", "1", "app:temp:k", "3")},
-		{"all", state("temp:k", "1", "temp:l", "2"), session.State{}},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			given := len(tt.delta)
-			got := session.WithoutTemp(tt.delta)
-			if diff := cmp.Diff(map[string]json.RawMessage(tt.want), got); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
-			if len(tt.delta) != given {
-				t.Error("the delta itself was changed: a run still needs its temp: keys")
-			}
-		})
-	}
-}
-
 func TestHidden(t *testing.T) {
 	for id, want := range map[string]bool{
 		"":                       false,

@@ -39,14 +39,20 @@ type Store struct {
 	Inbox Inbox
 	// Searcher searches in what was said; nil for a store that cannot.
 	Searcher Searcher
+	// Feedback lists feedback of all sessions; nil for a store that cannot.
+	Feedback FeedbackLister
+	// RunLister lists the runs of all sessions; nil for a store that cannot.
+	RunLister RunLister
 	// MemoryEditor shows and changes single memories; nil for a store that cannot.
 	MemoryEditor MemoryEditor
+	// Spender counts usage outside of runs; nil for a store that cannot.
+	Spender Spender
 	// Closer releases the resources of the store.
 	Closer
 }
 
 // Backend is a type that implements all parts of a Store except Keys, Outbox,
-// Recordings, Schedules, Inbox, Searcher and MemoryEditor.
+// Recordings, Schedules, Inbox, Searcher, Feedback, RunLister, MemoryEditor and Spender.
 type Backend interface {
 	Sessions
 	Runs
@@ -64,8 +70,8 @@ type Closer interface {
 }
 
 // NewStore returns a Store whose parts are all b, without Keys. It has an Outbox,
-// Recordings, Schedules, an Inbox, a Searcher and a MemoryEditor if b implements
-// them.
+// Recordings, Schedules, an Inbox, a Searcher, Feedback, a RunLister, a MemoryEditor
+// and a Spender if b implements them.
 func NewStore(b Backend) Store {
 	s := Store{Sessions: b, Runs: b, Leases: b, Secrets: b, Memories: b, Ledger: b, Upkeep: b, Closer: b}
 	if o, ok := b.(Outbox); ok {
@@ -83,8 +89,17 @@ func NewStore(b Backend) Store {
 	if f, ok := b.(Searcher); ok {
 		s.Searcher = f
 	}
+	if f, ok := b.(FeedbackLister); ok {
+		s.Feedback = f
+	}
+	if l, ok := b.(RunLister); ok {
+		s.RunLister = l
+	}
 	if e, ok := b.(MemoryEditor); ok {
 		s.MemoryEditor = e
+	}
+	if m, ok := b.(Spender); ok {
+		s.Spender = m
 	}
 	return s
 }

@@ -22,7 +22,8 @@ type Usage struct {
 	Models []ModelUsage
 }
 
-// UsageKey is what usage is grouped by.
+// UsageKey is what usage is grouped by. The zero value stands for what it is not
+// grouped by; see UsageQuery.By.
 type UsageKey struct {
 	Day       string // in UTC, as in 2006-01-02
 	App, User string
@@ -63,30 +64,99 @@ func DayOf(t time.Time) string { return t.UTC().Format(time.DateOnly) }
 type UsageQuery struct {
 	App, User string
 	From, To  string // days, both inclusive
+	// By is what the usage is grouped by; zero means by day, application and user.
+	By UsageGroups
+}
+
+// UsageGroups is a set of what usage is grouped by.
+type UsageGroups uint8
+
+// What usage can be grouped by.
+const (
+	ByDay UsageGroups = 1 << iota
+	ByApp
+	ByUser
+
+	byAll = ByDay | ByApp | ByUser
+)
+
+// Has reports whether usage is grouped by one of these.
+func (g UsageGroups) Has(one UsageGroups) bool { return g == 0 || g&one != 0 }
+
+// Key returns the group that usage with a key belongs to.
+func (g UsageGroups) Key(k UsageKey) UsageKey {
+	for _, part := range []struct {
+		group UsageGroups
+		value *string
+	}{{ByDay, &k.Day}, {ByApp, &k.App}, {ByUser, &k.User}} {
+		if !g.Has(part.group) {
+			*part.value = ""
+		}
+	}
+	return k
+}
+
+// After returns the group that a token stands for, as UsageAfter does. A token of a
+// query with other groups is ErrBadToken.
+func (q *UsageQuery) After(token string) (UsageKey, error) {
+	k, err := UsageAfter(token)
+	if err != nil || token == "" || q.By == 0 {
+		return k, err
+	}
+	if (k.Day != "") != q.By.Has(ByDay) || (k.App != "") != q.By.Has(ByApp) || (k.User != "") != q.By.Has(ByUser) {
+		return UsageKey{}, ErrBadToken
+	}
+	return k, nil
 }
 
 // Ledger is the part of a Store that records usage. The end of a run adds to it, in
 // the same transaction and on the day of the store's clock. Deleting a session does
 // not change it.
 type Ledger interface {
-	// Usage returns usage ordered by day, application and user. It ignores the
-	// filter of the page.
+	// Usage returns usage ordered by day, application and user, as far as it is
+	// grouped by these. It ignores the filter of the page.
 	Usage(ctx context.Context, query UsageQuery, page Page) (list []Usage, next string, err error)
 }
 
-// Tally is a Ledger in memory. Its zero value is empty.
-type Tally struct {
+// Spender is the part of a Store that counts usage outside of runs.
+type Spender interface {
+	// Spend adds to the usage of the user of a session, which must exist, on the day of
+	// the store's clock. The number of runs stays. If the outcome of an attempt is not
+	// known, it may count twice.
+	Spend(ctx context.Context, key Key, models ...ModelUsage) error
+}
+
+// tally is a Ledger in memory. Its zero value is empty.
+type tally struct {
 	mu   sync.Mutex
 	days map[UsageKey]*Usage
 	date time.Time // the latest day with usage
 	day  string    // is date, formatted once (BenchmarkRun)
 }
 
-// tallyDays is how many days a Tally keeps.
+// tallyDays is how many days a tally keeps.
 const tallyDays = 400
 
 // Add counts a run that has ended.
-func (t *Tally) Add(key Key, end *End, now time.Time) {
+func (t *tally) Add(key Key, end *End, now time.Time) {
+	t.add(key, 1, &end.Usage, end.Models, now)
+}
+
+// Spend counts usage outside of runs.
+func (t *tally) Spend(key Key, models []ModelUsage, now time.Time) {
+	t.add(key, 0, SumModels(models), models, now)
+}
+
+// SumModels returns the tokens of all models.
+func SumModels(list []ModelUsage) *event.Usage {
+	sum := &event.Usage{}
+	for i := range list {
+		sum.Add(&list[i].Tokens)
+	}
+	return sum
+}
+
+func (t *tally) add(key Key, runs int64, tokens *event.Usage, models []ModelUsage, now time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.days == nil {
@@ -107,9 +177,9 @@ func (t *Tally) Add(key Key, end *End, now time.Time) {
 		u = &Usage{UsageKey: k}
 		t.days[k] = u
 	}
-	u.Runs++
-	u.Tokens.Add(&end.Usage)
-	u.Models = AddModels(u.Models, end.Models...)
+	u.Runs += runs
+	u.Tokens.Add(tokens)
+	u.Models = AddModels(u.Models, models...)
 }
 
 // clone returns a copy that does not change with u.
@@ -120,14 +190,15 @@ func (u *Usage) clone() Usage {
 }
 
 // Usage implements Ledger.
-func (t *Tally) Usage(_ context.Context, query UsageQuery, page Page) ([]Usage, string, error) {
-	after, err := UsageAfter(page.Token)
+func (t *tally) Usage(_ context.Context, query UsageQuery, page Page) ([]Usage, string, error) {
+	after, err := query.After(page.Token)
 	if err != nil {
 		return nil, "", err
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if query.App != "" && query.User != "" && query.From == query.To { // the query of limits
+	all := query.By == 0 || query.By == byAll
+	if all && query.App != "" && query.User != "" && query.From == query.To { // the query of limits
 		k := UsageKey{Day: query.From, App: query.App, User: query.User}
 		if u := t.days[k]; u != nil && k.compare(after) > 0 {
 			return []Usage{u.clone()}, "", nil
@@ -135,11 +206,26 @@ func (t *Tally) Usage(_ context.Context, query UsageQuery, page Page) ([]Usage, 
 		return []Usage{}, "", nil
 	}
 	list := []Usage{}
+	groups := map[UsageKey]*Usage{}
 	for k, u := range t.days {
-		if k.Day >= query.From && k.Day <= query.To && (query.App == "" || query.App == k.App) &&
-			(query.User == "" || query.User == k.User) && k.compare(after) > 0 {
-			list = append(list, u.clone())
+		group := query.By.Key(k)
+		if k.Day < query.From || k.Day > query.To || query.App != "" && query.App != k.App || query.User != "" && query.User != k.User ||
+			page.Token != "" && group.compare(after) <= 0 {
+			continue
 		}
+		if all {
+			list = append(list, u.clone())
+			continue
+		}
+		sum := groups[group]
+		if sum == nil {
+			sum = &Usage{UsageKey: group}
+			groups[group] = sum
+		}
+		sum.Add(u)
+	}
+	for _, sum := range groups {
+		list = append(list, *sum)
 	}
 	slices.SortFunc(list, func(a, b Usage) int { return a.compare(b.UsageKey) })
 	list, next := UsagePage(list, page)

@@ -18,9 +18,9 @@ type Problem struct {
 	Session session.Key
 	Seq     int64 // of the entry that it is about, 0 for the whole session
 	What    string
-	// Mended means that it is not there any more.
-	Mended bool
-	cure   cure
+	// Repaired means that it is not there any more.
+	Repaired bool
+	cure     cure
 }
 
 func (p Problem) String() string {
@@ -28,7 +28,7 @@ func (p Problem) String() string {
 	if p.Seq > 0 {
 		where += fmt.Sprintf(" #%d", p.Seq)
 	}
-	if p.Mended {
+	if p.Repaired {
 		return where + ": repaired: " + p.What
 	}
 	return where + ": " + p.What
@@ -53,7 +53,7 @@ type Report struct {
 func (r *Report) Left() int {
 	n := 0
 	for _, p := range r.Problems {
-		if !p.Mended {
+		if !p.Repaired {
 			n++
 		}
 	}
@@ -103,7 +103,7 @@ func examine(ctx context.Context, store session.Store, key session.Key, repair b
 			left[p.What] = true
 		}
 		for i := range problems {
-			problems[i].Mended = !left[problems[i].What]
+			problems[i].Repaired = !left[problems[i].What]
 		}
 	}
 	report.Problems = append(report.Problems, problems...)

@@ -48,19 +48,34 @@ func Pause(attempt int, first, last time.Duration) time.Duration {
 	return b.Next()
 }
 
-// countKey is the context key of a counter.
+// countKey is the context key of a counting.
 type countKey struct{}
 
-// Counting returns a context in which n counts the attempts that are repeated.
-func Counting(ctx context.Context, n *atomic.Int64) context.Context {
-	return context.WithValue(ctx, countKey{}, n)
+// counting is a context with a counter.
+type counting struct {
+	context.Context
+	n atomic.Int64
 }
 
-// Repeated is called before an attempt is repeated. It counts that, if the caller wants to
-// know.
+// Value implements context.Context.
+func (c *counting) Value(key any) any {
+	if key == (countKey{}) {
+		return c
+	}
+	return c.Context.Value(key)
+}
+
+// Counting returns a context, and the number of attempts that were repeated in it.
+func Counting(ctx context.Context) (context.Context, *atomic.Int64) {
+	c := &counting{Context: ctx}
+	return c, &c.n
+}
+
+// Repeated is called before an attempt is repeated. It counts that for all callers that
+// want to know.
 func Repeated(ctx context.Context) {
-	if n, ok := ctx.Value(countKey{}).(*atomic.Int64); ok {
-		n.Add(1)
+	for c, ok := ctx.Value(countKey{}).(*counting); ok; c, ok = c.Context.Value(countKey{}).(*counting) {
+		c.n.Add(1)
 	}
 }
 

@@ -58,3 +58,17 @@ func TestReason(t *testing.T) {
 		}
 	}
 }
+
+func TestCounting(t *testing.T) {
+	retry.Repeated(t.Context()) // which does not count
+	outer, n := retry.Counting(t.Context())
+	type key struct{}
+	inner, m := retry.Counting(context.WithValue(outer, key{}, "value"))
+	retry.Repeated(outer)
+	within, cancel := context.WithCancel(inner)
+	retry.Repeated(within)
+	if n.Load() != 2 || m.Load() != 1 || within.Value(key{}) != "value" {
+		t.Errorf("%d and %d attempts are counted, with %v", n.Load(), m.Load(), within.Value(key{}))
+	}
+	cancel()
+}

@@ -1,5 +1,5 @@
 // Package textindex has what the stores with an index of texts share: what has to be added to it and removed from it, and
-// how pages of a search are read. Package textsearch says what is found.
+// how pages of a search are read. Package textsearch says what is found. The index of feedback is written with it.
 package textindex
 
 import (
@@ -48,7 +48,8 @@ type Step struct {
 }
 
 // Next returns the next change of an index that has the entries of a log until a sequence number. rewound is that of the
-// last entry that rewinds the log. If it is greater, entries are the whole log; otherwise they are some that follow.
+// last entry that rewinds the log. If it is greater, entries are the whole log; otherwise they are some that follow, and
+// maybe some before them.
 func Next(prefix string, entries []*session.Entry, until, rewound int64) Step {
 	step := Step{Until: until}
 	visible := entries
@@ -81,7 +82,7 @@ func Next(prefix string, entries []*session.Entry, until, rewound int64) Step {
 		}
 	}
 	if len(entries) > 0 {
-		step.Until = entries[len(entries)-1].Seq
+		step.Until = max(until, entries[len(entries)-1].Seq)
 	}
 	return step
 }

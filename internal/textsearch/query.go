@@ -93,17 +93,28 @@ func (q *Query) Phrases() bool {
 
 // FTS5 returns the query for an index of SQLite, whose words have a prefix.
 func (q *Query) FTS5(prefix string) string {
-	return q.join(prefix, `"`, ` AND `, `*`)
+	whole, begun := q.Terms()
+	return join(whole, begun, prefix, `"`, ` AND `, `*`)
+}
+
+// ShortFTS5 is like FTS5, with no more than a number of letters of the last word if that is
+// incomplete: it also finds other texts.
+func (q *Query) ShortFTS5(prefix string, letters int) string {
+	whole, begun := q.Terms()
+	if runes := []rune(begun); len(runes) > letters {
+		begun = string(runes[:letters])
+	}
+	return join(whole, begun, prefix, `"`, ` AND `, `*`)
 }
 
 // TSQuery returns the query for an index of Postgres, whose words have a prefix.
 func (q *Query) TSQuery(prefix string) string {
-	return q.join(prefix, `'`, ` & `, `:*`)
+	whole, begun := q.Terms()
+	return join(whole, begun, prefix, `'`, ` & `, `:*`)
 }
 
 // join writes the words in quotes. They have no characters that end one.
-func (q *Query) join(prefix, quote, and, begins string) string {
-	whole, begun := q.Terms()
+func join(whole []string, begun, prefix, quote, and, begins string) string {
 	var b strings.Builder
 	for _, w := range whole {
 		if b.Len() > 0 {

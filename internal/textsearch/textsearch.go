@@ -52,11 +52,11 @@ func Of(ev *event.Event) *Text {
 	if next(text) == nil {
 		return nil
 	}
-	return &Text{Event: ev.ID, Author: ev.Author, Time: timeOf(ev.Timestamp), Text: text}
+	return &Text{Event: ev.ID, Author: ev.Author, Time: Time(ev.Timestamp), Text: text}
 }
 
-// timeOf returns the time of an event, which a client may have given.
-func timeOf(seconds float64) time.Time {
+// Time returns the time of an event, which a client may have given.
+func Time(seconds float64) time.Time {
 	if !(seconds >= 0 && seconds < 1e10) { // false for NaN
 		return time.UnixMicro(0).UTC()
 	}

@@ -77,7 +77,10 @@ func Open(ctx context.Context, o Options) (session.Store, error) {
 	}
 	o.Log.Warn("sessions are kept by a managed service: their events and state last; runs in progress, logins, memory and usage "+
 		"end with this process, and nothing keeps two servers from working on one session at the same time", "engine", client.engine)
-	return session.NewStore(newBackend(client, o.Log, 0)), nil
+	store := session.NewStore(newBackend(client, o.Log, 0))
+	// The memory has only the sessions in use: it would find some, and look as if these were all.
+	store.Searcher, store.Feedback, store.RunLister = nil, nil, nil
+	return store, nil
 }
 
 func newBackend(c *client, log *slog.Logger, lease time.Duration) *backend {

@@ -114,11 +114,11 @@ func (c *client) call(ctx context.Context, method, path string, query url.Values
 			return err
 		}
 		pause := backoff.Next()
-		if said, ok := errors.AsType[*answerError](err); ok {
-			if !said.again() {
+		if answer, ok := errors.AsType[*answerError](err); ok {
+			if !answer.again() {
 				return err
 			}
-			pause = max(pause, min(said.after, maxWait))
+			pause = max(pause, min(answer.after, maxWait))
 		}
 		if err := retry.Sleep(ctx, pause); err != nil {
 			return err
@@ -157,13 +157,13 @@ func (c *client) once(ctx context.Context, method, path string, query url.Values
 		return fmt.Errorf("the answer of the session service broke off: %w", err)
 	}
 	if resp.StatusCode/100 != 2 {
-		var said struct{ Error answerError }
-		_ = json.Unmarshal(text, &said) // it may not be JSON
-		said.Error.HTTP = resp.StatusCode
+		var answer struct{ Error answerError }
+		_ = json.Unmarshal(text, &answer) // it may not be JSON
+		answer.Error.HTTP = resp.StatusCode
 		if seconds, err := strconv.Atoi(resp.Header.Get("Retry-After")); err == nil {
-			said.Error.after = time.Duration(seconds) * time.Second
+			answer.Error.after = time.Duration(seconds) * time.Second
 		}
-		return &said.Error
+		return &answer.Error
 	}
 	if answer == nil {
 		return nil

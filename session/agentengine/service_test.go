@@ -379,6 +379,9 @@ func TestOpen(t *testing.T) {
 			},
 		})
 		if err == nil {
+			if s.RunLister != nil || s.Searcher != nil || s.Feedback != nil {
+				t.Error("it lists what is in memory as if that was all")
+			}
 			err = s.Close()
 		}
 		return err

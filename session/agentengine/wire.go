@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/sessionrt"
 	"github.com/parley-run/parley/session"
 )
 
@@ -75,7 +76,7 @@ func (r *remote) state() session.State {
 func texted(state session.State) session.State {
 	out := make(session.State, len(state))
 	for key, value := range state {
-		if session.IsNull(value) {
+		if sessionrt.IsNull(value) {
 			out[key] = json.RawMessage("null")
 			continue
 		}
@@ -307,7 +308,7 @@ func (r *remoteEvent) entry() (*session.Entry, error) {
 	}
 	if a := r.Actions; a != nil {
 		ev.Actions = event.Actions{
-			StateDelta: session.WithoutTemp(a.StateDelta), ArtifactDelta: a.ArtifactDelta, TransferToAgent: a.TransferAgent,
+			StateDelta: sessionrt.WithoutTemp(a.StateDelta), ArtifactDelta: a.ArtifactDelta, TransferToAgent: a.TransferAgent,
 			Escalate: a.Escalate, SkipSummarization: a.SkipSummarization,
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/parley-run/parley/internal/sessionrt"
 	"github.com/parley-run/parley/session"
 )
 
@@ -216,7 +217,7 @@ func (s *backend) movingSlots(ctx context.Context) (found map[int32]bool, err er
 // completes moves that were interrupted. Servers may use the databases at the same time,
 // if all of them know the whole list.
 func moveUsers(ctx context.Context, list string, o session.Options, progress func(session.Moved)) (total session.Moved, err error) {
-	m, err := openMany(ctx, session.URLs(list), o)
+	m, err := openMany(ctx, sessionrt.URLs(list), o)
 	if err != nil {
 		return total, err
 	}

@@ -15,6 +15,10 @@ import (
 )
 
 const (
+	// listedAs are the columns of a run that is added to the session s by which it is
+	// listed; see sqlFindRuns.
+	listedAs = `CASE WHEN s.hidden THEN '' ELSE s.app END AS list_app, s.owner AS list_user`
+
 	// One statement claims a free session and inserts the run. The epoch is
 	// assigned once the row is locked: if another statement was first, all of this
 	// is computed again, and finds the session busy. $1 digest, $2 id, $3 owner, $4
@@ -25,11 +29,11 @@ const (
 				retried = CASE WHEN $10::boolean THEN (array_prepend($9::bigint, s.retried))[1:16] ELSE s.retried END
 			WHERE s.digest = $1 AND NOT s.busy AND s.queued = 0 AND NOT ($9::bigint = ANY (s.retried))
 				AND ($7::bytea IS NULL OR NOT EXISTS (SELECT FROM parley_runs r WHERE r.session = s.ordinal AND r.idem = $7::bytea))
-			RETURNING s.ordinal, s.epoch, s.run, s.seq, s.subscriptions),
+			RETURNING s.ordinal, s.epoch, s.run, s.seq, s.subscriptions, ` + listedAs + `),
 		told AS (` + putDeliveries + ` SELECT unnest(s.subscriptions), $2::text, 'running', clock_timestamp(), clock_timestamp() FROM s RETURNING number)
-		INSERT INTO parley_runs AS r (session, number, id, status, owner, epoch, attempt, lease, nonce, first, request, idem, fingerprint, created)
+		INSERT INTO parley_runs AS r (session, number, id, status, owner, epoch, attempt, lease, nonce, first, request, idem, fingerprint, created, list_app, list_user)
 		SELECT s.ordinal, s.run, $2::text, 'running', $3::text, s.epoch, 1, clock_timestamp() + $4::bigint * interval '1 microsecond', $9::bigint,
-			CASE WHEN $5::boolean THEN s.seq + 1 ELSE 0 END, $6::bytea, $7::bytea, $8::bytea, clock_timestamp()
+			CASE WHEN $5::boolean THEN s.seq + 1 ELSE 0 END, $6::bytea, $7::bytea, $8::bytea, clock_timestamp(), s.list_app, s.list_user
 		FROM s
 		RETURNING EXISTS (SELECT FROM told), ` + runColumns
 
@@ -42,7 +46,7 @@ const (
 		` + putEvents + `, ` + putState + `
 		SELECT seq FROM s`
 
-	sqlBusy = `SELECT ordinal, run, busy, queued FROM parley_sessions WHERE digest = $1 FOR UPDATE`
+	sqlBusy = `SELECT ordinal, run, busy, queued FROM parley_sessions WHERE digest = $1 FOR NO KEY UPDATE`
 
 	sqlKnown = `SELECT r.nonce, ` + runColumns + ` FROM parley_runs r WHERE r.session = $1 AND r.id = $2::text`
 
@@ -63,9 +67,9 @@ const (
 		FROM r, parley_sessions s CROSS JOIN LATERAL ` + receivers + ` WHERE s.ordinal = $1 AND r.status = 'cancelled' ORDER BY r.number`
 
 	sqlEnqueue = `WITH s AS (
-			UPDATE parley_sessions SET queued = CASE WHEN $7::boolean THEN 0 ELSE queued END + 1 WHERE ordinal = $1 RETURNING ordinal)
-		INSERT INTO parley_runs AS r (session, number, id, status, nonce, request, idem, fingerprint, created)
-		SELECT ordinal, nextval('parley_numbers'), $2::text, 'queued', $3::bigint, $4::bytea, $5::bytea, $6::bytea, clock_timestamp() FROM s
+			UPDATE parley_sessions s SET queued = CASE WHEN $7::boolean THEN 0 ELSE queued END + 1 WHERE ordinal = $1 RETURNING ordinal, ` + listedAs + `)
+		INSERT INTO parley_runs AS r (session, number, id, status, nonce, request, idem, fingerprint, created, list_app, list_user)
+		SELECT ordinal, nextval('parley_numbers'), $2::text, 'queued', $3::bigint, $4::bytea, $5::bytea, $6::bytea, clock_timestamp(), list_app, list_user FROM s
 		RETURNING ` + runColumns
 )
 

@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/parley-run/parley/internal/sessionrt"
 	"github.com/parley-run/parley/session"
 )
 
@@ -323,7 +324,7 @@ func endedBy(end *session.End) (what *ended, err error) {
 	if what.usage, err = json.Marshal(u); err != nil {
 		return nil, fmt.Errorf("storing the usage of a run: %w", err)
 	}
-	models, err := session.EncodeModels(end.Models)
+	models, err := sessionrt.EncodeModels(end.Models)
 	if err != nil {
 		return nil, fmt.Errorf("storing the usage of a run by model: %w", err)
 	}

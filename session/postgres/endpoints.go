@@ -47,6 +47,17 @@ const (
 			since = CASE WHEN d.failed THEN clock_timestamp() ELSE d.since END, attempt = CASE WHEN d.failed THEN 0 ELSE d.attempt END
 		FROM parley_endpoints p WHERE p.app = $1::text AND p.id = $2::text AND d.endpoint = p.id AND d.number = $3::bigint`
 
+	// $1 application, $2 after, $3 limit. Some may be left of an endpoint that was deleted.
+	sqlFailedDeliveries = `SELECT ` + deliveryColumns + ` FROM parley_deliveries d` + deliveryTables + `
+		WHERE d.failed AND CASE WHEN d.endpoint IS NULL THEN s.app ELSE p.app END = $1::text AND d.number > $2::bigint
+		ORDER BY d.number LIMIT $3::bigint`
+
+	// $1 application, $2 number.
+	sqlReplayFailed = `UPDATE parley_deliveries d SET due = clock_timestamp(), since = clock_timestamp(), failed = false, attempt = 0
+		WHERE d.number = $2::bigint AND d.failed AND $1::text = coalesce(
+			(SELECT p.app FROM parley_endpoints p WHERE p.id = d.endpoint),
+			(SELECT s.app FROM parley_subscriptions b JOIN parley_sessions s ON s.ordinal = b.session WHERE b.number = d.subscription))`
+
 	// $3 age, $4 reason.
 	sqlFailDeliveries = `UPDATE parley_deliveries d SET failed = true, error = $4::text FROM parley_endpoints p
 		WHERE p.app = $1::text AND p.id = $2::text AND d.endpoint = p.id AND NOT d.failed
@@ -119,6 +130,31 @@ func (s *backend) AppDeliveries(ctx context.Context, app, id string, after int64
 func (s *backend) ReplayDelivery(ctx context.Context, app, id string, number int64) error {
 	return s.write(ctx, "replaying a delivery", func(ctx context.Context, conn *pgxpool.Conn, _ bool) error {
 		tag, err := conn.Exec(ctx, sqlReplayDelivery, wellFormed(app), wellFormed(id), number)
+		if err == nil && tag.RowsAffected() == 0 {
+			err = session.ErrNotFound
+		}
+		s.told(err == nil)
+		return err
+	})
+}
+
+// FailedDeliveries implements session.Outbox.
+func (s *backend) FailedDeliveries(ctx context.Context, app string, after int64, limit int) (list []*session.Delivery, err error) {
+	err = s.read(ctx, "listing failed deliveries", func(ctx context.Context, conn *pgxpool.Conn) error {
+		rows, err := conn.Query(ctx, sqlFailedDeliveries, wellFormed(app), after, int64(max(limit, 0)))
+		if err != nil {
+			return err
+		}
+		list, err = pgx.CollectRows(rows, scanDelivery)
+		return err
+	})
+	return list, err
+}
+
+// ReplayFailed implements session.Outbox.
+func (s *backend) ReplayFailed(ctx context.Context, app string, number int64) error {
+	return s.write(ctx, "replaying a failed delivery", func(ctx context.Context, conn *pgxpool.Conn, _ bool) error {
+		tag, err := conn.Exec(ctx, sqlReplayFailed, wellFormed(app), number)
 		if err == nil && tag.RowsAffected() == 0 {
 			err = session.ErrNotFound
 		}

@@ -22,3 +22,10 @@ func ExampleOpen() {
 	queued, err := store.CountQueued(ctx)
 	fmt.Println(queued, "runs are queued", err)
 }
+
+// A URL that cannot be used is an error at once, without the password that is in it.
+func ExampleOpen_wrong() {
+	_, err := postgres.Open(context.Background(), "postgres://agents:secret@db.example.com/agents?pool_max_conns=many", session.Options{Owner: "server-1"})
+	fmt.Println(err)
+	// Output: the URL of the database cannot be read: it should be like postgres://user:password@host:5432/database
+}

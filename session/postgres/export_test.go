@@ -6,6 +6,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/parley-run/parley/internal/sessionrt"
 	"github.com/parley-run/parley/session"
 )
 
@@ -44,8 +47,17 @@ type Backend = backend
 // OpenBackend is Open, for the same tests.
 var OpenBackend = open
 
+// SetNewPool has backends take their connections from elsewhere.
+func SetNewPool(f func(context.Context, *pgxpool.Config) (*pgxpool.Pool, func(), error)) { newPool = f }
+
 // SetPatience is for tests that do not have as much.
 func (s *backend) SetPatience(d time.Duration) { s.patience = d }
+
+// Channel is that of notifications.
+func (s *backend) Channel() string { return s.channel }
+
+// FoldPause is the least time between two sums of usage.
+const FoldPause = foldPause
 
 // Away reports what is known to fail.
 func (s *backend) Away() (reads, writes bool) { return s.db.Outage() != nil, s.outage(true) != nil }
@@ -59,19 +71,30 @@ func (s *backend) WaitForGroup() { s.group.longest = time.Hour }
 // Fold sums usage up.
 func (s *backend) Fold() { s.fold() }
 
+// Queued is how many changes queue.
+func (s *backend) Queued() int {
+	s.group.mu.Lock()
+	defer s.group.mu.Unlock()
+	return len(s.group.queue)
+}
+
+// SecondAt is how many changes queue when a second transaction begins.
+const SecondAt = secondAt
+
 // HoldGroup has changes queue until release is called. queued is how many do.
 func (s *backend) HoldGroup() (queued func() int, release func()) {
 	s.group.mu.Lock()
 	defer s.group.mu.Unlock()
-	if s.group.busy {
+	if s.group.busy > 0 {
 		panic("the group is in use")
 	}
-	s.group.busy = true
-	return func() int {
+	s.group.busy = most
+	return s.Queued, func() {
 		s.group.mu.Lock()
-		defer s.group.mu.Unlock()
-		return len(s.group.queue)
-	}, s.group.leave
+		s.group.busy = 1
+		s.group.mu.Unlock()
+		s.group.leave()
+	}
 }
 
 // For tests that look at how the database does it.
@@ -79,6 +102,10 @@ const (
 	SQLList   = sqlList
 	SQLAppend = sqlAppendEvents
 )
+
+// SQLFindRuns are the statements that list the runs of all sessions, and the number of
+// their parameters.
+var SQLFindRuns = map[string]int{sqlFindRunsOfApp: 5, sqlFindRunsOfUser: 5}
 
 // SQLTogether are the statements that make changes of several sessions, and the number
 // of their parameters.
@@ -88,7 +115,7 @@ var SQLTogether = map[string]int{
 
 // OpenMany opens several databases, for tests that look into them.
 func OpenMany(ctx context.Context, list string, o session.Options) (*Many, error) {
-	return openMany(ctx, session.URLs(list), o)
+	return openMany(ctx, sessionrt.URLs(list), o)
 }
 
 // Move is for the same tests.

@@ -224,7 +224,9 @@ func TestRestart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	underway(t, open(t, url, session.Options{Lease: time.Minute}), func() {
+	s := open(t, url, session.Options{Lease: time.Minute})
+	s.SetPatience(5 * time.Minute) // the machine may be busy
+	underway(t, s, func() {
 		for i, end := range []func(){
 			func() { server.Stop(pgtest.Fast) }, func() { server.Stop(pgtest.Immediate) }, server.Kill, func() { server.Stop(pgtest.Fast) },
 		} {
@@ -244,6 +246,7 @@ func TestCutConnections(t *testing.T) {
 	server := pgtest.Quick(t)
 	p := badnet.New(t, server.Addr(), rand.New(rand.NewPCG(rand.Uint64(), 0)))
 	s := open(t, p.Through(t, server.Database(t)), session.Options{Lease: time.Minute})
+	s.SetPatience(5 * time.Minute) // the machine may be busy
 	underway(t, s, func() {
 		p.Bad.Store(true)
 		for start := time.Now(); p.Cuts.Load() < 300 && time.Since(start) < 10*time.Second; {
@@ -322,6 +325,7 @@ func TestUnavailableIsKnown(t *testing.T) {
 	if n := p.Dials.Load() - before; n > calls/4 {
 		t.Errorf("%d calls have tried %d times to reach the database", calls, n)
 	}
+	s.SetPatience(5 * time.Minute) // a busy machine takes long to start it
 	patched := make(chan error, 1)
 	go func() { patched <- s.Patch(session.Insist(t.Context()), key("s"), say("of a run")) }()
 	if err := server.Start(t.Context()); err != nil {
@@ -384,7 +388,7 @@ func wantUnavailable(t *testing.T, what string, call func() error) {
 func eventually(t *testing.T, call func() error) {
 	t.Helper()
 	err := call()
-	for end := time.Now().Add(time.Minute); err != nil && time.Now().Before(end); err = call() {
+	for end := time.Now().Add(5 * time.Minute); err != nil && time.Now().Before(end); err = call() {
 		time.Sleep(20 * time.Millisecond)
 	}
 	if err != nil {
@@ -399,10 +403,10 @@ func TestDroppedPackets(t *testing.T) {
 	server := pgtest.Quick(t)
 	p := badnet.New(t, server.Addr(), rand.New(rand.NewPCG(rand.Uint64(), 0)))
 	s := open(t, with(t, p.Through(t, server.Database(t)), "connect_timeout", "1"), session.Options{})
-	s.SetPatience(500 * time.Millisecond)
 	if _, err := s.Create(t.Context(), session.NewSession{Key: key("s")}); err != nil {
 		t.Fatal(err)
 	}
+	s.SetPatience(500 * time.Millisecond)
 	p.Stalled.Store(true)
 	defer p.Stalled.Store(false)
 	calls := map[string]func() error{

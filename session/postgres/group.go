@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -19,7 +20,9 @@ import (
 // group makes changes of several sessions in one transaction, so that they share its
 // cost. While one is in progress, callers queue; then the first of them makes the
 // changes of all. A caller who finds no transaction in progress does not wait, and
-// none waits for more than longest.
+// none waits for more than longest, unless its own session is being changed. If many
+// queue, there is a second transaction, which the database works on while the first one
+// waits for the disk.
 //
 // A transaction only makes changes that nothing prevents. Every other one is left to
 // its caller, who makes it alone, as if there was no group: if the session has another
@@ -29,9 +32,10 @@ type group struct {
 	always  bool          // also for one change, for tests
 	longest time.Duration // replaces the constant if it is not 0, for tests
 
-	mu    sync.Mutex
-	busy  bool // a caller makes changes
-	queue []*change
+	mu      sync.Mutex
+	busy    int // callers who make changes, and for whom others wait
+	queue   []*change
+	current map[string]bool // sessions with a change that is being made
 }
 
 // longest is how long others wait for a transaction. After that there is another one
@@ -42,6 +46,11 @@ const (
 	// The most changes of one transaction, and their size.
 	mostChanges = 128
 	mostBytes   = 4 << 20
+	// most is how many transactions there are at the same time, beside those that take
+	// longer than longest.
+	most = 2
+	// secondAt is how many changes queue when a second transaction begins.
+	secondAt = 16
 )
 
 // change is a call of Append, End or Begin.
@@ -105,13 +114,17 @@ func (s *backend) writeTogether(ctx context.Context, what string, c *change, alo
 		}
 		if len(batch) > 0 {
 			leave := sync.OnceFunc(s.group.leave)
-			defer leave()
+			end := sync.OnceFunc(func() {
+				s.group.done(batch)
+				leave()
+			})
+			defer end()
 			defer time.AfterFunc(cmp.Or(s.group.longest, longest), leave).Stop()
 			if len(batch) == 1 && !s.group.always {
 				return s.attempt(ctx, again, alone)
 			}
 			s.makeTogether(ctx, batch)
-			leave()
+			end()
 		}
 		if errors.Is(c.err, errAlone) {
 			return s.attempt(ctx, again, alone)
@@ -126,13 +139,14 @@ func (s *backend) writeTogether(ctx context.Context, what string, c *change, alo
 // context ends before that leaves the queue.
 func (g *group) enter(ctx context.Context, c *change) ([]*change, error) {
 	g.mu.Lock()
-	if !g.busy {
-		g.busy = true
+	if g.busy == 0 && !g.current[c.key] {
+		g.begin(c)
 		g.mu.Unlock()
 		return []*change{c}, nil
 	}
 	c.turn = make(chan struct{}, 1)
 	g.queue = append(g.queue, c)
+	g.pass()
 	g.mu.Unlock()
 	select {
 	case <-c.turn:
@@ -156,18 +170,50 @@ func (g *group) enter(ctx context.Context, c *change) ([]*change, error) {
 func (g *group) leave() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	batch := g.take()
-	if g.busy = len(batch) > 0; g.busy {
+	g.busy--
+	g.pass()
+}
+
+// done allows further changes of the sessions.
+func (g *group) done(batch []*change) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, c := range batch {
+		delete(g.current, c.key)
+	}
+	g.pass()
+}
+
+// begin notes that a caller makes the changes. g.mu must be held.
+func (g *group) begin(batch ...*change) {
+	g.busy++
+	if g.current == nil {
+		g.current = map[string]bool{}
+	}
+	for _, c := range batch {
+		g.current[c.key] = true
+	}
+}
+
+// pass lets the first caller of the queue make the next changes, if it is time for them.
+// g.mu must be held.
+func (g *group) pass() {
+	if g.busy >= most || g.busy > 0 && len(g.queue) < secondAt {
+		return
+	}
+	if batch := g.take(); len(batch) > 0 {
+		g.begin(batch...)
 		batch[0].batch = batch
 		batch[0].turn <- struct{}{}
 	}
 }
 
 // take removes the changes of the next transaction from the queue, in order: at most
-// one for each session.
+// one for each session, and none if one is being made. g.mu must be held.
 func (g *group) take() (batch []*change) {
 	size := 0
-	sessions := make(map[string]bool, min(len(g.queue), mostChanges))
+	sessions := make(map[string]bool, min(len(g.queue), mostChanges)+len(g.current))
+	maps.Copy(sessions, g.current)
 	g.queue = slices.DeleteFunc(g.queue, func(c *change) bool {
 		if sessions[c.key] || len(batch) == mostChanges || len(batch) > 0 && size+c.size > mostBytes {
 			sessions[c.key] = true // those behind it wait, too

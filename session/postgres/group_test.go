@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"sync"
 	"testing"
@@ -33,8 +34,8 @@ func holding(t *testing.T, s *postgres.Backend, calls ...func() error) []error {
 	return errs
 }
 
-// locking returns a transaction that has locked the session "locked".
-func locking(t *testing.T, database string) pgx.Tx {
+// locking returns a transaction that has locked sessions.
+func locking(t *testing.T, database, sessions string) pgx.Tx {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), database)
 	if err != nil {
@@ -45,7 +46,7 @@ func locking(t *testing.T, database string) pgx.Tx {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := tx.Exec(t.Context(), "SELECT FROM parley_sessions WHERE id = 'locked' FOR UPDATE"); err != nil {
+	if _, err := tx.Exec(t.Context(), "SELECT FROM parley_sessions WHERE "+sessions); err != nil {
 		t.Fatal(err)
 	}
 	return tx
@@ -144,6 +145,7 @@ func TestTogether(t *testing.T) {
 	for _, r := range refused {
 		calls = append(calls, r.call)
 	}
+	locking(t, database, "true FOR KEY SHARE") // as those who index them, or record their runs
 	errs := holding(t, s, calls...)
 	for i, err := range errs[:good] {
 		if err != nil {
@@ -197,7 +199,7 @@ func TestTogetherWithTrouble(t *testing.T) {
 		t.Errorf("the errors are %v", errs)
 	}
 
-	tx := locking(t, database)
+	tx := locking(t, database, "id = 'locked' FOR UPDATE")
 	late := make(chan error, 1)
 	others := func(call func() error) func() error { // the lock is held until these have ended
 		return func() error {
@@ -232,7 +234,7 @@ func TestGroupBesideALock(t *testing.T) {
 	database := pgtest.Quick(t).Database(t)
 	s := open(t, database, session.Options{Lease: time.Minute})
 	locked, free := begun(t, s, "locked"), begun(t, s, "free")
-	tx := locking(t, database)
+	tx := locking(t, database, "id = 'locked' FOR UPDATE")
 	waiting := make(chan error, 1)
 	go func() { waiting <- s.Append(t.Context(), key("locked"), locked, nil, say("late")) }()
 	testkit.Eventually(t, "the change waits for the lock", func() bool {
@@ -253,6 +255,61 @@ func TestGroupBesideALock(t *testing.T) {
 	}
 	if err := <-waiting; err != nil {
 		t.Error(err)
+	}
+}
+
+// While a transaction takes long, there is a second one if many changes queue. It does not
+// overtake the first with another change of the same session.
+func TestSecondTransaction(t *testing.T) {
+	t.Parallel()
+	database := pgtest.Quick(t).Database(t)
+	s := open(t, database, session.Options{Lease: time.Minute})
+	s.WaitForGroup() // otherwise there is another one after a while
+	s.SetPatience(time.Hour)
+	locked := begun(t, s, "locked")
+	epochs := make([]int64, postgres.SecondAt)
+	for i := range epochs {
+		epochs[i] = begun(t, s, fmt.Sprint("free", i))
+	}
+	tx := locking(t, database, "id = 'locked' FOR UPDATE")
+	waiting := make(chan error, 2)
+	add := func(n int) { waiting <- s.Append(t.Context(), key("locked"), locked, nil, say(fmt.Sprint(n))) }
+	go add(1)
+	testkit.Eventually(t, "the first change waits for the lock", func() bool {
+		var n int
+		err := tx.QueryRow(t.Context(), "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'").Scan(&n)
+		return err == nil && n > 0
+	})
+	var wg sync.WaitGroup
+	for i, epoch := range epochs {
+		wg.Go(func() {
+			if err := s.Append(t.Context(), key(fmt.Sprint("free", i)), epoch, nil, say("now")); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	if n := transactionsOf(t, database, "^free"); n != 1 {
+		t.Errorf("there were %d transactions", n)
+	}
+	go add(2)
+	testkit.Eventually(t, "the second change of the session queues", func() bool { return s.Queued() == 1 })
+	if err := tx.Rollback(t.Context()); err != nil {
+		t.Error(err)
+	}
+	for range 2 {
+		if err := <-waiting; err != nil {
+			t.Error(err)
+		}
+	}
+	got, err := s.Get(t.Context(), key("locked"), session.Read{After: 1})
+	if err != nil || len(got.Entries) != 2 {
+		t.Fatalf("%+v, error %v", got, err)
+	}
+	for i, e := range got.Entries {
+		if ev, err := e.Decode(); err != nil || ev.ID != fmt.Sprint(i+1) {
+			t.Errorf("entry %d is %s, error %v", i, ev.ID, err)
+		}
 	}
 }
 
@@ -397,12 +454,15 @@ func TestPlansTogether(t *testing.T) {
 			run(statistics)
 		}
 		n := 0
-		for statement, parameters := range postgres.SQLTogether {
+		statements := maps.Clone(postgres.SQLTogether)
+		maps.Copy(statements, postgres.SQLFindRuns)
+		for statement, parameters := range statements {
 			n++
 			run(fmt.Sprintf("PREPARE p_%s_%d AS %s", statistics, n, statement))
 			plan := strings.Join(run(fmt.Sprintf("EXPLAIN EXECUTE p_%s_%d (%s)", statistics, n, strings.Repeat("NULL, ", parameters-1)+"NULL")), "\n")
 			if strings.Contains(plan, "Seq Scan on parley_sessions") || strings.Contains(plan, "Seq Scan on parley_runs") ||
-				strings.Contains(plan, "Seq Scan on parley_events") || strings.Contains(plan, "Seq Scan on parley_state") {
+				strings.Contains(plan, "Seq Scan on parley_events") || strings.Contains(plan, "Seq Scan on parley_state") ||
+				postgres.SQLFindRuns[statement] > 0 && !strings.Contains(plan, "Index Scan Backward using parley_runs_of_") {
 				t.Errorf("with statistics %s, the plan of\n%s\nis\n%s", statistics, statement, plan)
 			}
 		}

@@ -21,6 +21,9 @@ import (
 	"github.com/parley-run/parley/session/postgres"
 )
 
+// limits are the settings of a role that end what takes long.
+var limits = []string{"statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout", "idle_session_timeout"}
+
 // The role has limits that are too short for some calls. They are repeated, and fail
 // with an error that says so if that is of no use.
 func TestTimeouts(t *testing.T) {
@@ -28,9 +31,11 @@ func TestTimeouts(t *testing.T) {
 	server := pgtest.Quick(t)
 	url := server.Schema(t, server.Database(t), "limited")
 	role, _, _ := strings.Cut(strings.TrimPrefix(url, "postgres://"), ":")
-	for _, name := range []string{"statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout", "idle_session_timeout"} {
-		sql(t, url, "ALTER ROLE "+role+" SET "+name+" = 250")
+	var settings []string
+	for _, name := range limits {
+		settings = append(settings, "ALTER ROLE "+role+" SET "+name+" = 250")
 	}
+	sql(t, url, settings...) // on one connection, which has no limits yet
 	// A process that changes the schema may take longer.
 	time.AfterFunc(600*time.Millisecond, hold(t, url, fmt.Sprint("SELECT pg_advisory_xact_lock(", int64(postgres.MigrationLock), ")")))
 	s := open(t, url, session.Options{Lease: time.Minute})
@@ -43,12 +48,13 @@ func TestTimeouts(t *testing.T) {
 		}
 	})
 	release := hold(t, url, "SELECT FROM parley_sessions WHERE id = 's0' FOR UPDATE")
-	s.SetPatience(time.Second)
-	err := s.Patch(t.Context(), key("s0"), say("never"))
+	// Without the limits of idle connections: an attempt after a pause would fail with them, and not tell of the lock.
+	busy := open(t, with(t, with(t, url, "idle_session_timeout", "0"), "idle_in_transaction_session_timeout", "0"), session.Options{Lease: time.Minute})
+	busy.SetPatience(5 * time.Second) // an attempt that takes longer is in doubt
+	err := busy.Patch(t.Context(), key("s0"), say("never"))
 	if e, ok := errors.AsType[*session.UnavailableError](err); !ok || e.Doubt || !strings.Contains(err.Error(), "timeout") {
 		t.Errorf("Patch of a locked session: error %v", err)
 	}
-	s.SetPatience(5 * time.Minute)
 	eventually(t, func() error { return s.Ready(t.Context()) })
 	release()
 	if err := s.Patch(t.Context(), key("s0"), say("later")); err != nil {
@@ -192,11 +198,14 @@ func fill(t *testing.T, name string) {
 // hold runs a statement that locks something, without a limit, and keeps the lock.
 func hold(t *testing.T, url, statement string) (release func()) {
 	t.Helper()
+	for _, name := range limits { // from the beginning: a busy machine may reach them before the first statement
+		url = with(t, url, name, "0")
+	}
 	conn, err := pgx.Connect(t.Context(), url)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, s := range []string{"SET statement_timeout = 0", "SET lock_timeout = 0", "SET idle_in_transaction_session_timeout = 0", "BEGIN", statement} {
+	for _, s := range []string{"BEGIN", statement} {
 		if _, err := conn.Exec(t.Context(), s); err != nil {
 			t.Fatalf("%s: %v", s, err)
 		}

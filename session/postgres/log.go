@@ -14,6 +14,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/parley-run/parley/internal/sessionrt"
 	"github.com/parley-run/parley/session"
 )
 
@@ -159,7 +160,7 @@ func changesOf(key session.Key, state session.State, entries []*session.Entry, o
 func (c *changes) put(owner []byte, delta session.State) {
 	for _, name := range slices.Sorted(maps.Keys(delta)) {
 		value := []byte(delta[name])
-		if session.IsNull(value) {
+		if sessionrt.IsNull(value) {
 			value = nil
 		}
 		c.owners, c.names, c.values = append(c.owners, owner), append(c.names, []byte(name)), append(c.values, value)

@@ -41,6 +41,7 @@ var (
 	_ session.Schedules    = (*many)(nil)
 	_ session.Searcher     = (*many)(nil)
 	_ session.MemoryEditor = (*many)(nil)
+	_ session.Spender      = (*many)(nil)
 	_ session.APIKeys      = (*many)(nil)
 )
 

@@ -218,6 +218,11 @@ func (m *many) WalkSecrets(ctx context.Context, after int64, limit int) ([]*sess
 	return all[:min(len(all), limit)], nil
 }
 
+// Spend implements session.Spender.
+func (m *many) Spend(ctx context.Context, key session.Key, models ...session.ModelUsage) error {
+	return do(ctx, m, key, failure(session.ErrNotFound), func(ctx context.Context, s *backend) error { return s.Spend(ctx, key, models...) })
+}
+
 // Usage implements session.Ledger. That of one user is in the database of the user.
 func (m *many) Usage(ctx context.Context, q session.UsageQuery, p session.Page) ([]session.Usage, string, error) {
 	if q.App != "" && q.User != "" {

@@ -101,9 +101,14 @@ func (m *many) Deliveries(ctx context.Context, key session.Key) ([]*session.Deli
 
 // AppDeliveries implements session.Outbox.
 func (m *many) AppDeliveries(ctx context.Context, app, id string, after int64, limit int) ([]*session.Delivery, error) {
-	lists, err := every(ctx, m, func(ctx context.Context, s *backend) ([]*session.Delivery, error) {
+	return m.deliveries(ctx, limit, func(ctx context.Context, s *backend) ([]*session.Delivery, error) {
 		return s.AppDeliveries(ctx, app, id, after, limit)
 	})
+}
+
+// deliveries returns the first ones of those that the databases return.
+func (m *many) deliveries(ctx context.Context, limit int, list func(context.Context, *backend) ([]*session.Delivery, error)) ([]*session.Delivery, error) {
+	lists, err := every(ctx, m, list)
 	all := []*session.Delivery{}
 	for _, one := range lists {
 		all = append(all, one.value...)
@@ -114,8 +119,25 @@ func (m *many) AppDeliveries(ctx context.Context, app, id string, after int64, l
 
 // ReplayDelivery implements session.Outbox.
 func (m *many) ReplayDelivery(ctx context.Context, app, id string, number int64) error {
+	return m.replay(ctx, func(ctx context.Context, s *backend) error { return s.ReplayDelivery(ctx, app, id, number) })
+}
+
+// FailedDeliveries implements session.Outbox.
+func (m *many) FailedDeliveries(ctx context.Context, app string, after int64, limit int) ([]*session.Delivery, error) {
+	return m.deliveries(ctx, limit, func(ctx context.Context, s *backend) ([]*session.Delivery, error) {
+		return s.FailedDeliveries(ctx, app, after, limit)
+	})
+}
+
+// ReplayFailed implements session.Outbox.
+func (m *many) ReplayFailed(ctx context.Context, app string, number int64) error {
+	return m.replay(ctx, func(ctx context.Context, s *backend) error { return s.ReplayFailed(ctx, app, number) })
+}
+
+// replay makes a delivery due in the database that has it.
+func (m *many) replay(ctx context.Context, in func(context.Context, *backend) error) error {
 	found, err := every(ctx, m, func(ctx context.Context, s *backend) (bool, error) {
-		err := s.ReplayDelivery(ctx, app, id, number)
+		err := in(ctx, s)
 		if errors.Is(err, session.ErrNotFound) {
 			return false, nil
 		}
@@ -159,12 +181,12 @@ func (m *many) FailDeliveries(ctx context.Context, app, id string, age time.Dura
 }
 
 // ClaimDeliveries implements session.Outbox. No database gets more than its part of
-// the limit before the others had theirs. The room of a subscription is that in each of
+// the limit before the others had theirs. The limit of a subscription is that in each of
 // them.
-func (m *many) ClaimDeliveries(ctx context.Context, lease time.Duration, limit int, room map[string]int) ([]*session.Delivery, error) {
+func (m *many) ClaimDeliveries(ctx context.Context, lease time.Duration, limit int, limits map[string]int) ([]*session.Delivery, error) {
 	each := (limit + len(m.members) - 1) / len(m.members)
 	lists, err := available(ask(ctx, m, m.wait, func(ctx context.Context, s *backend) ([]*session.Delivery, error) {
-		return s.ClaimDeliveries(ctx, lease, each, room)
+		return s.ClaimDeliveries(ctx, lease, each, limits)
 	}))
 	return slices.Concat(lists...), err
 }

@@ -5,7 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/parley-run/parley/internal/testkit/pgtest"
 	"github.com/parley-run/parley/session"
 	"github.com/parley-run/parley/session/postgres"
 	"github.com/parley-run/parley/session/storetest"
@@ -44,6 +43,9 @@ func newMany(tb testing.TB, list string, o session.Options) *postgres.Many {
 // two is a list of two schemas, which are like two databases.
 func two(t *testing.T, database string) string {
 	t.Helper()
+	if list := spare.pair(t, database); list != "" {
+		return list
+	}
 	return empty(t, database) + "," + empty(t, database)
 }
 
@@ -52,7 +54,7 @@ func two(t *testing.T, database string) string {
 // changes of several sessions.
 func TestMany(t *testing.T) {
 	t.Parallel()
-	database := pgtest.Quick(t).Database(t)
+	database := spare.database(t)
 	storetest.Run(t, func(t *testing.T, lease time.Duration) session.Store {
 		t.Helper()
 		m := newMany(t, two(t, database), session.Options{Lease: lease})
@@ -72,6 +74,7 @@ func TestMany(t *testing.T) {
 	storetest.RunRecordings(t, shared)
 	storetest.RunSchedules(t, shared)
 	storetest.RunSearch(t, shared)
+	storetest.RunFeedback(t, shared)
 	storetest.RunAPIKeys(t, func(t *testing.T) session.APIKeys {
 		t.Helper()
 		return openMany(t, two(t, database), session.Options{}).Keys

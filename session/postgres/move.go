@@ -36,6 +36,7 @@ var kinds = []rowsOf{
 	{"parley_recordings", "o", "t.session = o.ordinal"},
 	{"parley_recording_parts", "o", "t.session = o.ordinal"},
 	{"parley_said", "o", "t.session = o.ordinal"},
+	{"parley_feedback", "o", "t.session = o.ordinal"},
 	{"parley_said_until", "o", "t.session = o.ordinal"},
 	{"parley_subscriptions", "o", "t.session = o.ordinal"},
 	{"parley_deliveries", "o, parley_subscriptions b", "b.session = o.ordinal AND t.subscription = b.number"},

@@ -2,6 +2,7 @@ package postgres_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/sessionrt"
 	"github.com/parley-run/parley/internal/testkit/pgtest"
 	"github.com/parley-run/parley/session"
 	"github.com/parley-run/parley/session/postgres"
@@ -72,6 +74,27 @@ func fillUser(t *testing.T, s session.Backend, key session.Key) {
 	}
 }
 
+// rate stores feedback in a session, and indexes it.
+func rate(t *testing.T, s session.Backend, key session.Key) {
+	t.Helper()
+	opinion, err := session.NewEntry(&event.Event{
+		ID: "opinion", InvocationID: "p-1", Author: event.User, Timestamp: 1,
+		CustomMetadata: map[string]json.RawMessage{"feedback": []byte(`{"runId":"i","author":"a","rating":"up","note":"n","timestamp":1}`)},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Patch(t.Context(), key, opinion); err != nil {
+		t.Fatal(err)
+	}
+	searcher, _ := s.(session.Searcher)
+	for done := false; !done; {
+		if done, err = searcher.Index(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // described is everything that a store knows of a user, except for ages.
 func described(t *testing.T, s session.Backend, key session.Key) string {
 	t.Helper()
@@ -125,6 +148,11 @@ func described(t *testing.T, s session.Backend, key session.Key) string {
 	for _, one := range said {
 		fmt.Fprintln(&b, *one)
 	}
+	lister, _ := s.(session.FeedbackLister)
+	given, _, err11 := lister.ListFeedback(ctx, session.FeedbackQuery{App: key.App, User: key.User}, session.Page{})
+	for _, one := range given {
+		fmt.Fprintln(&b, *one)
+	}
 	schedules, _ := s.(session.Schedules)
 	planned, err7 := schedules.ListSchedules(ctx, key.App, key.User)
 	for _, one := range planned {
@@ -138,7 +166,7 @@ func described(t *testing.T, s session.Backend, key session.Key) string {
 			fmt.Fprintln(&b, d.Number, d.Run, d.Status, d.ID, d.Notice)
 		}
 	}
-	if err := errors.Join(err, err2, err3, err4, err5, err6, err7, err8, err9, err10); err != nil {
+	if err := errors.Join(err, err2, err3, err4, err5, err6, err7, err8, err9, err10, err11); err != nil {
 		t.Fatal(err)
 	}
 	fmt.Fprintln(&b, usage, len(subscriptions))
@@ -156,6 +184,7 @@ func TestMove(t *testing.T) {
 	before := make([]string, users)
 	for i := range users {
 		fillUser(t, alone, userKey(i))
+		rate(t, alone, userKey(i))
 	}
 	for i := range users {
 		before[i] = described(t, alone, userKey(i))
@@ -533,7 +562,7 @@ func TestMoveWaitsForWriters(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			tx := locking(t, session.URLs(list)[m.HomeOf(k)])
+			tx := locking(t, sessionrt.URLs(list)[m.HomeOf(k)], "id = 'locked' FOR UPDATE")
 			digest, created := k.Digest(), createdBy(k).Digest()
 			if _, err := tx.Exec(t.Context(), test.obstacle, digest[:], created[:]); err != nil {
 				t.Fatal(err)

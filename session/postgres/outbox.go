@@ -52,7 +52,7 @@ const (
 	deliveryTables = ` LEFT JOIN parley_subscriptions b ON b.number = d.subscription LEFT JOIN parley_endpoints p ON p.id = d.endpoint
 		LEFT JOIN parley_sessions s ON s.ordinal = coalesce(b.session, d.session) `
 
-	// $1 lease, $2 limit, $3 ids of endpoints and $4 their room, $5 MaxRoom.
+	// $1 lease, $2 limit, $3 ids of endpoints and $4 their limits, $5 MaxClaimed.
 	sqlClaimDeliveries = `WITH c AS (
 			SELECT d.number, d.due FROM parley_deliveries d
 			WHERE d.subscription IS NOT NULL AND NOT d.failed AND d.due <= now() AND NOT EXISTS (
@@ -171,13 +171,13 @@ func scanDelivery(row pgx.CollectableRow) (*session.Delivery, error) {
 
 // ClaimDeliveries implements session.Outbox. If the response is lost, the deliveries
 // are claimed again when the lease has expired.
-func (s *backend) ClaimDeliveries(ctx context.Context, lease time.Duration, limit int, room map[string]int) (list []*session.Delivery, err error) {
+func (s *backend) ClaimDeliveries(ctx context.Context, lease time.Duration, limit int, limits map[string]int) (list []*session.Delivery, err error) {
 	ids, most := []string{}, []int64{}
-	for id, n := range room {
+	for id, n := range limits {
 		ids, most = append(ids, wellFormed(id)), append(most, int64(max(n, 0)))
 	}
 	err = s.write(ctx, "claiming deliveries", func(ctx context.Context, conn *pgxpool.Conn, _ bool) error {
-		rows, err := conn.Query(ctx, sqlClaimDeliveries, micros(lease), int64(max(limit, 0)), ids, most, int64(session.MaxRoom))
+		rows, err := conn.Query(ctx, sqlClaimDeliveries, micros(lease), int64(max(limit, 0)), ids, most, int64(session.MaxClaimed))
 		if err != nil {
 			return err
 		}

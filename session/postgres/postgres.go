@@ -27,12 +27,14 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/parley-run/parley/internal/sessionrt"
 	"github.com/parley-run/parley/session"
 )
 
 // backend is a session.Backend in a Postgres database.
 type backend struct {
 	pool     *pgxpool.Pool
+	free     func() // closes the pool
 	address  *address
 	pooled   atomic.Bool // a pooler is at the address of the database
 	owner    string      // its name and, after a line break, its address
@@ -46,8 +48,8 @@ type backend struct {
 	end   context.CancelFunc
 	ended sync.WaitGroup
 
-	db     *session.Health // whether it can be reached
-	writes *session.Health // whether it can be written to
+	db     *sessionrt.Health // whether it can be reached
+	writes *sessionrt.Health // whether it can be written to
 
 	added   chan struct{} // holds a value after deliveries were added
 	pending hints
@@ -64,14 +66,14 @@ var _ session.Backend = (*backend)(nil)
 // tables are in the current schema of its search_path. It waits for a while if the
 // database does not respond yet.
 //
-// A list of URLs, see session.URLs, opens a store in several databases, each with some
+// A list of URLs, see sessionrt.URLs, opens a store in several databases, each with some
 // of the users.
 func Open(ctx context.Context, url string, o session.Options) (session.Store, error) {
 	var parts interface {
 		session.Backend
 		session.APIKeys
 	}
-	if urls := session.URLs(url); len(urls) > 1 {
+	if urls := sessionrt.URLs(url); len(urls) > 1 {
 		m, err := openMany(ctx, urls, o)
 		if err != nil {
 			return session.Store{}, err
@@ -112,15 +114,15 @@ func open(ctx context.Context, url string, o session.Options) (*backend, error) 
 		s.suit(c)
 		return nil
 	}
-	if s.pool, err = pgxpool.NewWithConfig(ctx, at.pool); err != nil {
+	if s.pool, s.free, err = newPool(ctx, at.pool); err != nil {
 		return nil, fmt.Errorf("opening the database: %w", err)
 	}
 	s.life, s.end = context.WithCancel(context.WithoutCancel(ctx))
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
-	s.db = session.NewHealth("the session database", s.log, s.reach)
-	s.writes = session.NewHealth("the session database, for writing,", s.log, s.probe)
+	s.db = sessionrt.NewHealth("the session database", s.log, s.reach)
+	s.writes = sessionrt.NewHealth("the session database, for writing,", s.log, s.probe)
 	s.pending.wake = make(chan struct{}, 1)
 	// There is no timeout: migrating a large schema, or waiting for another process
 	// that does, may take long.
@@ -142,6 +144,15 @@ func open(ctx context.Context, url string, o session.Options) (*backend, error) 
 	}
 	s.ended.Go(s.notify)
 	return s, nil
+}
+
+// newPool returns connections, and what closes them. Tests replace it.
+var newPool = func(ctx context.Context, config *pgxpool.Config) (*pgxpool.Pool, func(), error) {
+	pool, err := pgxpool.NewWithConfig(ctx, config)
+	if err != nil {
+		return nil, nil, err
+	}
+	return pool, pool.Close, nil
 }
 
 // prepare updates the schema.
@@ -191,7 +202,7 @@ func (s *backend) shut() {
 	s.ended.Wait()
 	s.db.Close()
 	s.writes.Close()
-	s.pool.Close()
+	s.free()
 }
 
 // isSentinel reports whether an error is one that callers act on.

@@ -1,22 +1,22 @@
 package postgres_test
 
 import (
-	"context"
 	"fmt"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
+	"github.com/parley-run/parley/internal/testkit"
 	"github.com/parley-run/parley/internal/testkit/pgtest"
 	"github.com/parley-run/parley/session"
 	"github.com/parley-run/parley/session/postgres"
 	"github.com/parley-run/parley/session/storetest"
 )
 
-func TestMain(m *testing.M) { pgtest.Main(m) }
+func TestMain(m *testing.M) {
+	postgres.SetNewPool(spare.pool)
+	testkit.Main(m, spare.close, pgtest.Cleanup)
+}
 
 var owners, schemas atomic.Int64
 
@@ -38,72 +38,9 @@ func open(tb testing.TB, url string, o session.Options) *postgres.Backend {
 	return s
 }
 
-// free are the schemas of each database that no test uses.
-var free sync.Map // of *schemaList
-
-// empty is a schema that the test has for itself. The many tests of the suite use those
-// of others again: to make the tables takes longer than most of these tests.
-func empty(t *testing.T, database string) string {
-	t.Helper()
-	known, _ := free.LoadOrStore(database, &schemaList{})
-	list := known.(*schemaList)
-	url := list.take()
-	if url == "" {
-		schema := fmt.Sprint("schema_", schemas.Add(1))
-		sql(t, database, "CREATE SCHEMA "+schema)
-		url = with(t, database, "search_path", schema)
-	}
-	t.Cleanup(func() {
-		if !t.Failed() && clearTables(t, url) {
-			list.put(url)
-		}
-	})
-	return url
-}
-
-type schemaList struct {
-	mu   sync.Mutex
-	urls []string
-}
-
-func (l *schemaList) take() (url string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if n := len(l.urls); n > 0 {
-		url, l.urls = l.urls[n-1], l.urls[:n-1]
-	}
-	return url
-}
-
-func (l *schemaList) put(url string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.urls = append(l.urls, url)
-}
-
-// sqlClearTables deletes all rows, except the version of the schema.
-const sqlClearTables = `DO $$ DECLARE t text; BEGIN
-	FOR t IN SELECT tablename FROM pg_tables WHERE schemaname = current_schema() AND tablename <> 'parley_schema' LOOP
-		EXECUTE 'DELETE FROM ' || t;
-	END LOOP; END $$`
-
-// clearTables reports whether the tables of a schema are empty now. The server may have
-// been stopped by the test.
-func clearTables(t *testing.T, url string) bool {
-	t.Helper()
-	ctx := context.WithoutCancel(t.Context())
-	conn, err := pgx.Connect(ctx, url)
-	if err != nil {
-		return false
-	}
-	defer conn.Close(ctx)
-	_, err = conn.Exec(ctx, sqlClearTables)
-	return err == nil
-}
-
 func TestStore(t *testing.T) {
 	t.Parallel()
-	database := pgtest.Quick(t).Database(t)
+	database := spare.database(t)
 	storetest.Run(t, func(t *testing.T, lease time.Duration) session.Store {
 		t.Helper()
 		return session.NewStore(open(t, empty(t, database), session.Options{Lease: lease}))
@@ -114,7 +51,7 @@ func TestStore(t *testing.T) {
 // together, the others do not.
 func TestSharedTogether(t *testing.T) {
 	t.Parallel()
-	database := pgtest.Quick(t).Database(t)
+	database := spare.database(t)
 	together := func(t *testing.T) func(session.Options) session.Store {
 		t.Helper()
 		url := empty(t, database)
@@ -132,23 +69,28 @@ func TestSharedTogether(t *testing.T) {
 	storetest.RunOutbox(t, together)
 }
 
-// Several processes share a database.
-func TestShared(t *testing.T) {
-	t.Parallel()
-	database := pgtest.Quick(t).Database(t)
-	storetest.RunShared(t, func(t *testing.T) func(session.Options) session.Store {
+// opens returns what opens stores in one database, which is empty for each test.
+func opens(database string) func(*testing.T) func(session.Options) session.Store {
+	return func(t *testing.T) func(session.Options) session.Store {
 		t.Helper()
 		url := empty(t, database)
 		return func(o session.Options) session.Store {
 			t.Helper()
 			return session.NewStore(open(t, url, o))
 		}
-	})
+	}
+}
+
+// Several processes share a database.
+func TestShared(t *testing.T) {
+	t.Parallel()
+	database := spare.database(t)
+	storetest.RunShared(t, opens(database))
 }
 
 func TestAPIKeys(t *testing.T) {
 	t.Parallel()
-	database := pgtest.Quick(t).Database(t)
+	database := spare.database(t)
 	storetest.RunAPIKeys(t, func(t *testing.T) session.APIKeys {
 		t.Helper()
 		return open(t, empty(t, database), session.Options{})
@@ -157,28 +99,14 @@ func TestAPIKeys(t *testing.T) {
 
 func TestOutbox(t *testing.T) {
 	t.Parallel()
-	database := pgtest.Quick(t).Database(t)
-	storetest.RunOutbox(t, func(t *testing.T) func(session.Options) session.Store {
-		t.Helper()
-		url := empty(t, database)
-		return func(o session.Options) session.Store {
-			t.Helper()
-			return session.NewStore(open(t, url, o))
-		}
-	})
+	database := spare.database(t)
+	storetest.RunOutbox(t, opens(database))
 }
 
 func TestRecordings(t *testing.T) {
 	t.Parallel()
-	database := pgtest.Quick(t).Database(t)
-	storetest.RunRecordings(t, func(t *testing.T) func(session.Options) session.Store {
-		t.Helper()
-		url := empty(t, database)
-		return func(o session.Options) session.Store {
-			t.Helper()
-			return session.NewStore(open(t, url, o))
-		}
-	})
+	database := spare.database(t)
+	storetest.RunRecordings(t, opens(database))
 }
 
 func TestRecordingParts(t *testing.T) {
@@ -190,26 +118,18 @@ func TestRecordingParts(t *testing.T) {
 
 func TestSchedules(t *testing.T) {
 	t.Parallel()
-	database := pgtest.Quick(t).Database(t)
-	storetest.RunSchedules(t, func(t *testing.T) func(session.Options) session.Store {
-		t.Helper()
-		url := empty(t, database)
-		return func(o session.Options) session.Store {
-			t.Helper()
-			return session.NewStore(open(t, url, o))
-		}
-	})
+	database := spare.database(t)
+	storetest.RunSchedules(t, opens(database))
+}
+
+func TestFeedback(t *testing.T) {
+	t.Parallel()
+	database := spare.database(t)
+	storetest.RunFeedback(t, opens(database))
 }
 
 func TestSearch(t *testing.T) {
 	t.Parallel()
-	database := pgtest.Quick(t).Database(t)
-	storetest.RunSearch(t, func(t *testing.T) func(session.Options) session.Store {
-		t.Helper()
-		url := empty(t, database)
-		return func(o session.Options) session.Store {
-			t.Helper()
-			return session.NewStore(open(t, url, o))
-		}
-	})
+	database := spare.database(t)
+	storetest.RunSearch(t, opens(database))
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/parley-run/parley/internal/retry"
+	"github.com/parley-run/parley/internal/sessionrt"
 	"github.com/parley-run/parley/session"
 )
 
@@ -184,7 +185,7 @@ func refusesWrites(err error) bool {
 }
 
 // outage returns the outage that concerns reads or writes; nil for none.
-func (s *backend) outage(write bool) *session.Outage {
+func (s *backend) outage(write bool) *sessionrt.Outage {
 	if o := s.db.Outage(); o != nil || !write {
 		return o
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/parley-run/parley/internal/sessionrt"
 	"github.com/parley-run/parley/session"
 )
 
@@ -93,7 +94,7 @@ func (r *runRow) run(key session.Key) (*session.Run, error) {
 			return nil, fmt.Errorf("reading the usage of the run %s: %w", run.ID, err)
 		}
 	}
-	models, err := session.DecodeModels(r.models)
+	models, err := sessionrt.DecodeModels(r.models)
 	if err != nil {
 		return nil, fmt.Errorf("reading the usage of the run %s by model: %w", run.ID, err)
 	}

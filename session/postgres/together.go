@@ -10,7 +10,10 @@ import (
 
 // The statements that make changes of several sessions. Each has a row for a session,
 // numbered by op, whose arrays are the parameters. A statement does not wait for a
-// session that is locked, and so two of them cannot deadlock: it omits the session.
+// session that is locked, and so two of them cannot deadlock: it omits the session. The
+// lock is the weakest one for an update: those who index a session, or store a recording,
+// lock it only against being deleted. A session that has changed since the statement began
+// is omitted, too: it is no longer in the place in which it was found.
 //
 // $1 to $8 are those of logs.args. A statement that uses them has rows s, after the
 // update.
@@ -33,32 +36,33 @@ const (
 
 	// $9 epochs, $10 nonces.
 	sqlAppendTogether = `WITH l AS (
-			SELECT s.ordinal, u.op, u.count
+			SELECT s.ctid AS place, u.op, u.count
 			FROM unnest($1::bytea[], $2::bigint[], $9::bigint[], $10::bigint[]) WITH ORDINALITY AS u (digest, count, epoch, nonce, op)
 			JOIN parley_sessions s ON s.digest = u.digest
 			WHERE s.epoch = u.epoch AND NOT (u.nonce = ANY (s.retried))
-			FOR UPDATE OF s SKIP LOCKED),
+			FOR NO KEY UPDATE OF s SKIP LOCKED),
 		s AS (
-			UPDATE parley_sessions s SET` + setSeqTogether + ` FROM l WHERE s.ordinal = l.ordinal
+			UPDATE parley_sessions s SET` + setSeqTogether + ` FROM l WHERE s.ctid = l.place
 			RETURNING l.op, l.count, s.ordinal, s.seq),
 		` + putEventsTogether + `, ` + putStateTogether + `
 		SELECT op, seq - count FROM s`
 
 	// $9 epochs, $10 statuses, $11 failures, $12 usage, $13 resumes, $14 to $19 tokens,
 	// $20 usage by model, $21 traces.
-	// Runs are locked in the order in which Renew locks them.
+	// Runs are changed in the order in which Renew locks them, as long as the plan is the
+	// usual one. If it is not, one of two that wait for each other is repeated.
 	sqlEndTogether = `WITH l AS (
-			SELECT s.ordinal, u.*
+			SELECT s.ctid AS place, u.*
 			FROM unnest($1::bytea[], $2::bigint[], $9::bigint[], $10::text[], $11::bytea[], $12::bytea[], $13::text[],
 				$14::bigint[], $15::bigint[], $16::bigint[], $17::bigint[], $18::bigint[], $19::bigint[], $20::text[], $21::text[])
 				WITH ORDINALITY AS u (digest, count, epoch, status, failure, usage, resumes, prompt, candidates, total, cached, thoughts, tool_prompt, models, trace, op)
 			JOIN parley_sessions s ON s.digest = u.digest
 			WHERE s.epoch = u.epoch
-			FOR UPDATE OF s SKIP LOCKED),
+			FOR NO KEY UPDATE OF s SKIP LOCKED),
 		s AS (
 			UPDATE parley_sessions s SET` + setSeqTogether + `, epoch = 0, busy = false, released = s.epoch
-			FROM l WHERE s.ordinal = l.ordinal
-			RETURNING l.*, s.seq, s.run, s.queued, s.app, s.usr, s.subscriptions),
+			FROM l WHERE s.ctid = l.place
+			RETURNING l.*, s.ordinal, s.seq, s.run, s.queued, s.app, s.usr, s.subscriptions),
 		` + putEventsTogether + `, ` + putStateTogether + `,
 		used AS (
 			INSERT INTO parley_usage_log (day, app, usr, runs, prompt, candidates, total, cached, thoughts, tool_prompt, models)
@@ -66,14 +70,11 @@ const (
 				sum(s.prompt), sum(s.candidates), sum(s.total), sum(s.cached), sum(s.thoughts), sum(s.tool_prompt),
 				jsonb_agg(s.models::jsonb) FILTER (WHERE s.models IS NOT NULL)
 			FROM s GROUP BY s.app, s.usr),
-		locked AS (
-			SELECT r.session, r.number FROM s JOIN parley_runs r ON r.session = s.ordinal AND r.number = s.run
-			ORDER BY r.session, r.number FOR UPDATE OF r),
 		run AS (
 			UPDATE parley_runs r SET status = s.status, failure = s.failure, usage = s.usage, models = s.models::jsonb, resumes = s.resumes,
 				first = CASE WHEN r.first = 0 AND s.count > 0 THEN s.seq - s.count + 1 ELSE r.first END,
 				last = s.seq, ended = clock_timestamp(), owner = '', request = NULL
-			FROM s JOIN locked ON locked.session = s.ordinal WHERE r.session = s.ordinal AND r.number = s.run
+			FROM (SELECT * FROM s ORDER BY s.ordinal) AS s WHERE r.session = s.ordinal AND r.number = s.run
 			RETURNING r.session, r.id),
 		told AS (` + putTraced + ` SELECT t.*, run.id, s.status, clock_timestamp(), clock_timestamp(), s.trace
 			FROM s JOIN run ON run.session = s.ordinal CROSS JOIN LATERAL ` + receivers + ` RETURNING number),
@@ -84,33 +85,34 @@ const (
 	// $9 ids, $10 requests, $11 idempotency keys, $12 fingerprints, $13 nonces, $14 and
 	// $15 Read.After and Read.Of, $16 owner, $17 lease, $18 mostRead.
 	sqlTakeTogether = `WITH l AS (
-			SELECT s.ordinal, u.*
+			SELECT s.ctid AS place, u.*
 			FROM unnest($1::bytea[], $2::bigint[], $9::text[], $10::bytea[], $11::bytea[], $12::bytea[], $13::bigint[], $14::bigint[], $15::bigint[])
 				WITH ORDINALITY AS u (digest, count, id, request, idem, fingerprint, nonce, after, of, op)
 			JOIN parley_sessions s ON s.digest = u.digest
 			WHERE NOT s.busy AND s.queued = 0 AND NOT (u.nonce = ANY (s.retried))
 				AND s.seq <= CASE WHEN u.of IN (0, s.ordinal) THEN u.after ELSE 0 END + $18::bigint
 				AND (u.idem IS NULL OR NOT EXISTS (SELECT FROM parley_runs r WHERE r.session = s.ordinal AND r.idem = u.idem))
-			FOR UPDATE OF s SKIP LOCKED),
+			FOR NO KEY UPDATE OF s SKIP LOCKED),
 		s AS (
 			UPDATE parley_sessions s SET` + setSeqTogether + `, epoch = nextval('parley_epochs'), run = nextval('parley_numbers'), busy = true
-			FROM l WHERE s.ordinal = l.ordinal
-			RETURNING l.*, s.epoch, s.run, s.seq, s.subscriptions),
+			FROM l WHERE s.ctid = l.place
+			RETURNING l.*, s.ordinal, s.epoch, s.run, s.seq, s.subscriptions, ` + listedAs + `),
 		` + putEventsTogether + `, ` + putStateTogether + `,
 		told AS (` + putDeliveries + ` SELECT unnest(s.subscriptions), s.id, 'running', clock_timestamp(), clock_timestamp() FROM s RETURNING number),
 		r AS (
-			INSERT INTO parley_runs (session, number, id, status, owner, epoch, attempt, lease, nonce, first, request, idem, fingerprint, created)
+			INSERT INTO parley_runs (session, number, id, status, owner, epoch, attempt, lease, nonce, first, request, idem, fingerprint, created, list_app, list_user)
 			SELECT s.ordinal, s.run, s.id, 'running', $16::text, s.epoch, 1, clock_timestamp() + $17::bigint * interval '1 microsecond', s.nonce,
-				s.seq - s.count + 1, s.request, s.idem, s.fingerprint, clock_timestamp()
+				s.seq - s.count + 1, s.request, s.idem, s.fingerprint, clock_timestamp(), s.list_app, s.list_user
 			FROM s RETURNING *)
 		SELECT s.op, EXISTS (SELECT FROM told), ` + runColumns + ` FROM s JOIN r ON r.session = s.ordinal`
 
 	// The sessions that the statement before has claimed, as they are now, with their
 	// states and the entries before the messages. It sees what was stored after that
 	// statement began and before it had locked the sessions. $1 digests, $2 nonces, $3
-	// users, $4 applications, $5 and $6 Read.After and Read.Of.
+	// users, $4 applications, $5 and $6 Read.After and Read.Of. The length of the arrays is
+	// hidden from the planner: it would plan the statement again for every short one.
 	sqlTakenTogether = `SELECT u.op, ` + sessionColumns + `, state.names, state.vals, log.seqs, log.texts, log.sums
-		FROM unnest($1::bytea[], $2::bigint[], $3::bytea[], $4::bytea[], $5::bigint[], $6::bigint[])
+		FROM unnest((SELECT $1::bytea[]), (SELECT $2::bigint[]), (SELECT $3::bytea[]), (SELECT $4::bytea[]), (SELECT $5::bigint[]), (SELECT $6::bigint[]))
 			WITH ORDINALITY AS u (digest, nonce, usr, app, after, of, op)
 		JOIN parley_sessions s ON s.digest = u.digest
 		JOIN parley_runs r ON r.session = s.ordinal AND r.number = s.run AND r.nonce = u.nonce,

@@ -56,7 +56,7 @@ func (s *backend) Waits(ctx context.Context, age time.Duration, after *session.R
 		if err != nil {
 			return err
 		}
-		runs, err = collectWaiting(rows)
+		runs, err = collectRuns(rows)
 		return err
 	})
 	return runs, err
@@ -91,13 +91,13 @@ func (s *backend) listWaiting(ctx context.Context, q session.WaitQuery, after ti
 		if err != nil {
 			return err
 		}
-		runs, err = collectWaiting(rows)
+		runs, err = collectRuns(rows)
 		return err
 	})
 	return runs, err
 }
 
-func collectWaiting(rows pgx.Rows) ([]*session.Run, error) {
+func collectRuns(rows pgx.Rows) ([]*session.Run, error) {
 	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (*session.Run, error) {
 		var key session.Key
 		var r runRow

@@ -129,6 +129,8 @@ type conn struct {
 	ctx        context.Context
 	statements map[string]*sql.Stmt
 	told       int64   // deliveries that the writer has added
+	changed    bool    // since it was reset, a statement that may change something has begun
+	epoch      int64   // the last one that the transaction has given out, 0 for none
 	grown      []int64 // ordinals of sessions to which the transaction has appended
 }
 
@@ -186,6 +188,7 @@ const maxStatements = 128
 
 // prepare prepares a statement, once.
 func (c *conn) prepare(query string) (*sql.Stmt, error) {
+	c.changed = c.changed || !strings.HasPrefix(query, "SELECT ")
 	if s := c.statements[query]; s != nil {
 		return s, nil
 	}

@@ -87,6 +87,37 @@ func (s *backend) ReplayDelivery(ctx context.Context, app, id string, number int
 	return nil
 }
 
+// FailedDeliveries implements session.Outbox.
+func (s *backend) FailedDeliveries(ctx context.Context, app string, after int64, limit int) ([]*session.Delivery, error) {
+	var list []*session.Delivery
+	err := s.read(ctx, func(c *conn) (err error) {
+		list, err = c.deliveries("WHERE d.failed = 1 AND coalesce(s.app, p.app) = ? AND d.number > ? ORDER BY d.number LIMIT ?", app, after, max(limit, 0))
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list failed deliveries: %w", err)
+	}
+	return list, nil
+}
+
+// ReplayFailed implements session.Outbox.
+func (s *backend) ReplayFailed(ctx context.Context, app string, number int64) error {
+	err := s.tells(ctx, func(c *conn) error {
+		before := c.told
+		err := c.addTold(`UPDATE deliveries SET due = ?1, since = ?1, failed = 0, attempt = 0 WHERE number = ?2 AND failed = 1 AND ?3 = coalesce(
+			(SELECT app FROM endpoints WHERE id = endpoint),
+			(SELECT s.app FROM subscriptions AS b JOIN sessions AS s ON s.ordinal = b.session WHERE b.number = subscription))`, now(), number, app)
+		if err == nil && c.told == before {
+			err = session.ErrNotFound
+		}
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("replay a failed delivery: %w", err)
+	}
+	return nil
+}
+
 // FailDeliveries implements session.Outbox.
 func (s *backend) FailDeliveries(ctx context.Context, app, id string, age time.Duration, reason string) error {
 	return s.deliver(ctx, `UPDATE deliveries SET failed = 1, error = ? WHERE failed = 0 AND coalesce(since, created) < ?

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/parley-run/parley/internal/sessionrt"
 	"github.com/parley-run/parley/session"
 )
 
@@ -19,16 +20,16 @@ type held struct {
 	id    string
 }
 
-// held returns the session for the owner of the epoch.
-func (c *conn) held(key session.Key, epoch int64) (*held, error) {
+// held returns the session for the owner of the epoch, and more columns.
+func (c *conn) held(key session.Key, epoch int64, columns string, into ...any) (*held, error) {
 	if epoch == 0 { // the epoch of sessions without an owner
 		return nil, session.ErrFenced
 	}
-	h := &held{}
+	h := &held{row: row{key: key, epoch: epoch}}
 	d := key.Digest()
-	err := c.one(`SELECT ordinal, app, user, sessions.id, seq, rewound, sessions.created, updated, sessions.epoch, active, origin, runs.number, runs.first, runs.id
-		FROM sessions JOIN runs ON runs.number = active WHERE digest = ? AND sessions.epoch = ?`,
-		[]any{d[:], epoch}, append(h.fields(), &h.run, &h.first, &h.id)...)
+	err := c.one("SELECT ordinal, seq, rewound, updated, active, runs.number, runs.first, runs.id"+columns+
+		" FROM sessions JOIN runs ON runs.number = active WHERE digest = ? AND sessions.epoch = ?", []any{d[:], epoch},
+		append([]any{&h.ordinal, &h.seq, &h.rewound, &h.updated, &h.active, &h.run, &h.first, &h.id}, into...)...)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, session.ErrFenced
 	}
@@ -40,7 +41,7 @@ func (s *backend) Append(ctx context.Context, key session.Key, epoch int64, note
 	p := newPage(entries)
 	var h *held
 	err := s.write(ctx, func(c *conn) (err error) {
-		if h, err = c.held(key, epoch); err != nil {
+		if h, err = c.held(key, epoch, ""); err != nil {
 			return err
 		}
 		if err := c.note(h.run, notes); err != nil || len(entries) == 0 {
@@ -96,7 +97,7 @@ func (s *backend) end(ctx context.Context, key session.Key, epoch int64, end ses
 	if err != nil {
 		return false, err
 	}
-	models, err := session.EncodeModels(end.Models)
+	models, err := sessionrt.EncodeModels(end.Models)
 	if err != nil {
 		return false, err
 	}
@@ -108,7 +109,8 @@ func (s *backend) end(ctx context.Context, key session.Key, epoch int64, end ses
 	}
 	var h *held
 	err = s.tells(ctx, func(c *conn) (err error) {
-		if h, err = c.held(key, epoch); err != nil {
+		var noted, told bool
+		if h, err = c.held(key, epoch, ", "+hasNotes+", "+hasSubscriptions+" OR "+hasEndpoints+", "+hasOpen, &noted, &told, &queued); err != nil {
 			return err
 		}
 		if h.first == 0 && len(p.entries) > 0 {
@@ -122,24 +124,25 @@ func (s *backend) end(ctx context.Context, key session.Key, epoch int64, end ses
 			return err
 		}
 		if end.Discard {
-			err = c.exec("DELETE FROM runs WHERE number = ?", h.run)
-		} else if err = errors.Join(c.exec("DELETE FROM journal WHERE run = ?", h.run), c.exec("DELETE FROM deaths WHERE run = ?", h.run)); err == nil {
+			return c.exec("DELETE FROM runs WHERE number = ?", h.run)
+		}
+		if noted {
+			err = errors.Join(c.exec("DELETE FROM journal WHERE run = ?", h.run), c.exec("DELETE FROM deaths WHERE run = ?", h.run))
+		}
+		if err == nil {
 			err = c.exec("UPDATE runs SET status = ?, failure = ?, usage = ?, models = ?, first = ?, last = ?, resumes = ?, ended = ?, owner = NULL, request = NULL WHERE number = ?",
 				string(end.Status), failure, usage, models, h.first, h.seq, end.Resumes, now(), h.run)
-			if err == nil {
-				err = c.settle(h.ordinal, end.Settled)
-			}
-			if err == nil {
-				err = c.use(key, &end)
-			}
-			if err == nil {
-				err = c.tell(h.ordinal, h.id, end.Status, end.Trace)
-			}
 		}
-		if err != nil {
-			return err
+		if err == nil {
+			err = c.settle(h.ordinal, end.Settled)
 		}
-		return c.one("SELECT EXISTS (SELECT 1 FROM runs WHERE session = ? AND status IN ('queued', 'running'))", []any{h.ordinal}, &queued)
+		if err == nil {
+			err = c.use(key, 1, &end.Usage, end.Models)
+		}
+		if err == nil && told {
+			err = c.tell(h.ordinal, h.id, end.Status, end.Trace)
+		}
+		return err
 	})
 	if err != nil {
 		return false, err
@@ -151,7 +154,7 @@ func (s *backend) end(ctx context.Context, key session.Key, epoch int64, end ses
 // HandOver implements session.Leases.
 func (s *backend) HandOver(ctx context.Context, key session.Key, epoch int64) error {
 	err := s.write(ctx, func(c *conn) error {
-		h, err := c.held(key, epoch)
+		h, err := c.held(key, epoch, "")
 		if err != nil {
 			return err
 		}

@@ -76,6 +76,7 @@ func TestQueriesUseIndexes(t *testing.T) {
 		"SELECT " + runColumns + strings.ReplaceAll(firstOpen, "?", "1"),
 		"SELECT 1 FROM runs WHERE session = 1 AND idempotency = 'x'",
 		"SELECT 1 FROM runs WHERE session = 1 AND number < 7 ORDER BY number DESC LIMIT 20",
+		"SELECT " + hasOpen + ", " + hasSubscriptions + ", " + hasEndpoints + ", " + hasNotes + " FROM sessions WHERE digest = x'01'",
 		"DELETE FROM labels WHERE session = 1",
 	} {
 		if got := s.plan(t, query); strings.Contains(got, "SCAN") || strings.Contains(got, "TEMP B-TREE") {
@@ -127,6 +128,41 @@ func TestRebuildRepairs(t *testing.T) {
 		if err != nil || len(list) != 1 || list[0].Seq != 2 || list[0].Rewound != 0 || len(list[0].State) != 3 ||
 			string(list[0].State["a"]) != "1" || string(list[0].State["user:b"]) != "2" {
 			t.Errorf("after %s: listed are %v, error %v", damage, list, err)
+		}
+	}
+}
+
+// A page of the runs of all sessions is read by an index of each status, in their order. Those that have not ended
+// are read by theirs.
+func TestFindRunsUsesIndexes(t *testing.T) {
+	t.Parallel()
+	s := opened(t, file(t), session.Options{})
+	err := s.write(t.Context(), func(c *conn) error {
+		return c.script(`WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2000)
+			INSERT INTO sessions (digest, owner, app, user, id, hidden, created, updated) SELECT CAST(i AS BLOB), CAST(i % 10 AS BLOB), 'a', 'u', i, 0, i, i FROM n;
+			INSERT INTO runs (session, id, status, created) SELECT ordinal, id, CASE ordinal % 50 WHEN 0 THEN 'failed' ELSE 'completed' END, created FROM sessions`)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, analyzed := range []bool{false, true} {
+		for index, q := range map[string]session.RunQuery{
+			"runs_of_app (list_app=? AND status=? AND ":   {App: "a"},
+			"runs_of_user (list_user=? AND status=? AND ": {App: "a", User: "u", Statuses: []session.Status{session.Failed}},
+		} {
+			query, args := findRunsQuery(&q, 1<<40, 1, 20)
+			got := s.plan(t, query, args...)
+			ended := len(q.Wanted())
+			if q.Selects(session.Running) {
+				ended -= 2
+			}
+			rest := strings.NewReplacer("SCAN runs USING INDEX runs_open", "", "SCAN runs USING INDEX runs_running", "").Replace(got)
+			if strings.Count(got, index) != ended || strings.Contains(rest, "SCAN runs") || strings.Contains(rest, "SCAN sessions") || strings.Count(rest, "TEMP B-TREE FOR ORDER BY") != len(q.Wanted())-ended {
+				t.Errorf("analyzed %v: the plan of %+v is\n%s", analyzed, q, got)
+			}
+		}
+		if err := s.write(t.Context(), func(c *conn) error { return c.script("ANALYZE") }); err != nil {
+			t.Fatal(err)
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"strings"
 
+	"github.com/parley-run/parley/internal/sessionrt"
 	"github.com/parley-run/parley/session"
 )
 
@@ -110,7 +111,7 @@ func (c *conn) apply(r *row, delta session.State) error {
 
 // set changes one key of a state.
 func (c *conn) set(owner any, name string, value []byte) error {
-	if session.IsNull(value) {
+	if sessionrt.IsNull(value) {
 		return c.exec("DELETE FROM state WHERE owner = ? AND name = ?", owner, name)
 	}
 	return c.exec("INSERT INTO state (owner, name, value) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET value = excluded.value", owner, name, value)

@@ -66,6 +66,7 @@ func schema(c *conn) (version int, err error) {
 
 // script runs statements that are needed once.
 func (c *conn) script(text string) error {
+	c.changed = true
 	_, err := c.sql.ExecContext(c.ctx, text)
 	return err
 }

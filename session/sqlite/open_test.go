@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/parley-run/parley/session"
+	"github.com/parley-run/parley/session/storetest"
 )
 
 func TestOpenRefuses(t *testing.T) {
@@ -26,7 +27,7 @@ func TestOpenRefuses(t *testing.T) {
 		{"directory", dir, "it is a directory"},
 		{"no directory", filepath.Join(dir, "none", "s.db"), "its directory does not exist"},
 		{"text", text, "the file is not a SQLite database"},
-		{"newer", newer, "the database was written by a newer version of Parley (schema 99, this one knows 18): use that version, or another database"},
+		{"newer", newer, "the database was written by a newer version of Parley (schema 99, this one knows 21): use that version, or another database"},
 		{"foreign", altered(t, "DROP TABLE parley_schema"), "it has tables that are not Parley's: use another database"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -118,16 +119,93 @@ func TestClose(t *testing.T) {
 	}
 }
 
+// Feedback that was stored before there was an index of it is listed.
+func TestOpenFindsOldFeedback(t *testing.T) {
+	t.Parallel()
+	path := file(t)
+	s := opened(t, path, session.Options{})
+	storetest.RunOldFeedback(t, session.NewStore(s), func() session.Store {
+		err := s.write(t.Context(), func(c *conn) error {
+			return c.script(`DROP TRIGGER runs_listed; DROP INDEX runs_of_app; DROP INDEX runs_of_user; ALTER TABLE runs DROP COLUMN list_app; ALTER TABLE runs DROP COLUMN list_user;
+				DROP TABLE feedback; ALTER TABLE said_until DROP COLUMN feedback; DROP TABLE said_terms; DELETE FROM parley_schema WHERE version >= 19`)
+		})
+		if err := errors.Join(err, s.Close()); err != nil {
+			t.Fatal(err)
+		}
+		return session.NewStore(opened(t, path, session.Options{}))
+	})
+}
+
+// Runs that were stored before they were listed are listed.
+func TestOpenListsOldRuns(t *testing.T) {
+	t.Parallel()
+	path := file(t)
+	s := opened(t, path, session.Options{})
+	storetest.RunOldRuns(t, session.NewStore(s), func() session.Store {
+		err := s.write(t.Context(), func(c *conn) error {
+			return c.script(`DROP TRIGGER runs_listed; DROP INDEX runs_of_app; DROP INDEX runs_of_user; ALTER TABLE runs DROP COLUMN list_app; ALTER TABLE runs DROP COLUMN list_user;
+				DELETE FROM parley_schema WHERE version >= 21`)
+		})
+		if err := errors.Join(err, s.Close()); err != nil {
+			t.Fatal(err)
+		}
+		s = opened(t, path, session.Options{})
+		return session.NewStore(s)
+	}, func(id string) {
+		err := s.write(t.Context(), func(c *conn) error {
+			return c.exec(`INSERT INTO runs (session, id, status, created, ended) SELECT ordinal, ?, 'completed', ?, ? FROM sessions WHERE id = 's'`, id, now(), now())
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+// Texts that were indexed before there was an index of the beginnings of words are found.
+func TestOpenIndexesOldTexts(t *testing.T) {
+	t.Parallel()
+	path := file(t)
+	s := opened(t, path, session.Options{})
+	key := session.Key{App: "a", User: "u", ID: "s"}
+	_, err := s.Create(t.Context(), session.NewSession{Key: key, Log: []*session.Entry{say("e")}})
+	index := func() {
+		for done := false; !done && err == nil; {
+			done, err = s.Index(t.Context())
+		}
+	}
+	search := func() {
+		t.Helper()
+		found, _, failed := s.Search(t.Context(), key.App, key.User, `"this"`, session.Page{})
+		if err = errors.Join(err, failed); err != nil || len(found) != 1 {
+			t.Fatalf("%d texts are found, error %v", len(found), err)
+		}
+	}
+	index()
+	search()
+	err = s.write(t.Context(), func(c *conn) error {
+		return c.script(`DROP TRIGGER runs_listed; DROP INDEX runs_of_app; DROP INDEX runs_of_user; ALTER TABLE runs DROP COLUMN list_app; ALTER TABLE runs DROP COLUMN list_user;
+			DROP TABLE said_terms; DROP TABLE said_words; DELETE FROM parley_schema WHERE version >= 20;
+			CREATE VIRTUAL TABLE said_words USING fts5(words, content = '', contentless_delete = 1, detail = none, tokenize = 'ascii')`)
+	})
+	if err := errors.Join(err, s.Close()); err != nil {
+		t.Fatal(err)
+	}
+	s = opened(t, path, session.Options{})
+	index()
+	search()
+}
+
 // Runs that were answered before anything was stored about it are completed when
 // the database is opened.
 func TestOpenSettlesOldWaits(t *testing.T) {
 	t.Parallel()
 	path := altered(t, `
 		INSERT INTO sessions (ordinal, digest, owner, app, user, id, hidden, created, updated) VALUES (1, x'00', x'00', 'a', 'u', 's', 0, 0, 0);
+		DROP TRIGGER runs_listed; DROP INDEX runs_of_app; DROP INDEX runs_of_user; ALTER TABLE runs DROP COLUMN list_app; ALTER TABLE runs DROP COLUMN list_user;
 		ALTER TABLE runs DROP COLUMN resumed_by;
 		DROP INDEX sessions_root; ALTER TABLE sessions DROP COLUMN origin; ALTER TABLE sessions DROP COLUMN root;
 		DROP TABLE deaths; DROP TABLE deliveries; DROP TABLE endpoints; DROP TABLE published; DROP TABLE subscriptions; DROP TABLE recordings; DROP TABLE recording_parts;
-		DROP TABLE firings; DROP TABLE schedules; DROP TABLE said; DROP TABLE said_until; DROP TABLE said_words;
+		DROP TABLE firings; DROP TABLE schedules; DROP TABLE feedback; DROP TABLE said; DROP TABLE said_until; DROP TABLE said_words; DROP TABLE said_terms;
 		DROP TABLE model_usage; ALTER TABLE runs DROP COLUMN models;
 		ALTER TABLE events DROP COLUMN sum; DROP INDEX runs_waiting_of;
 		INSERT INTO runs (session, id, status, resumes, first, created, ended) VALUES

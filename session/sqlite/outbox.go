@@ -160,7 +160,7 @@ func (c *conn) deliveries(rest string, args ...any) ([]*session.Delivery, error)
 }
 
 // due returns the deliveries that ClaimDeliveries claims.
-func (c *conn) due(limit int, room map[string]int) ([]*session.Delivery, error) {
+func (c *conn) due(limit int, limits map[string]int) ([]*session.Delivery, error) {
 	at := now()
 	list, err := c.deliveries(`WHERE d.subscription IS NOT NULL AND d.failed = 0 AND d.due <= ? AND NOT EXISTS (
 			SELECT 1 FROM deliveries AS e WHERE e.subscription = d.subscription AND e.failed = 0 AND e.number < d.number)
@@ -173,9 +173,9 @@ func (c *conn) due(limit int, room map[string]int) ([]*session.Delivery, error) 
 		return nil, err
 	}
 	for _, id := range ends {
-		most, ok := room[id]
+		most, ok := limits[id]
 		if !ok {
-			most = session.MaxRoom
+			most = session.MaxClaimed
 		}
 		if most = min(most, limit-len(list)); most <= 0 {
 			continue
@@ -193,16 +193,16 @@ func (c *conn) due(limit int, room map[string]int) ([]*session.Delivery, error) 
 
 // ClaimDeliveries implements session.Outbox. Most of the time there are none, which
 // needs no transaction of the writer.
-func (s *backend) ClaimDeliveries(ctx context.Context, lease time.Duration, limit int, room map[string]int) ([]*session.Delivery, error) {
+func (s *backend) ClaimDeliveries(ctx context.Context, lease time.Duration, limit int, limits map[string]int) ([]*session.Delivery, error) {
 	limit = max(limit, 0)
 	var list []*session.Delivery
 	err := s.read(ctx, func(c *conn) (err error) {
-		list, err = c.due(min(limit, 1), room)
+		list, err = c.due(min(limit, 1), limits)
 		return err
 	})
 	if err == nil && len(list) > 0 {
 		err = s.write(ctx, func(c *conn) (err error) {
-			if list, err = c.due(limit, room); err != nil {
+			if list, err = c.due(limit, limits); err != nil {
 				return err
 			}
 			for _, d := range list {

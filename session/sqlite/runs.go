@@ -11,6 +11,7 @@ import (
 	lib "modernc.org/sqlite/lib"
 
 	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/sessionrt"
 	"github.com/parley-run/parley/session"
 )
 
@@ -39,7 +40,7 @@ func scanRun(key session.Key, scan func(...any) error, more ...any) (*session.Ru
 	if r.Usage, err = decodeUsage(usage); err != nil {
 		return nil, fmt.Errorf("usage of the run %s: %w", r.ID, err)
 	}
-	if r.Models, err = session.DecodeModels(models); err != nil {
+	if r.Models, err = sessionrt.DecodeModels(models); err != nil {
 		return nil, fmt.Errorf("usage of the run %s by model: %w", r.ID, err)
 	}
 	return r, nil
@@ -73,6 +74,16 @@ func (c *conn) run(key session.Key, where string, args []any, more ...any) (*ses
 	}
 	return found, err
 }
+
+// Expressions about a session, for statements that read it: each takes less than a
+// statement of its own (BenchmarkTurn).
+const (
+	// hasOpen is about other runs than the running one.
+	hasOpen          = "EXISTS (SELECT 1 FROM runs AS other WHERE other.session = ordinal AND other.status IN ('queued', 'running') AND other.number IS NOT active)"
+	hasSubscriptions = "EXISTS (SELECT 1 FROM subscriptions WHERE subscriptions.session = ordinal)"
+	hasEndpoints     = "EXISTS (SELECT 1 FROM endpoints WHERE endpoints.app = sessions.app)"
+	hasNotes         = "EXISTS (SELECT 1 FROM journal WHERE run = active) OR EXISTS (SELECT 1 FROM deaths WHERE run = active)"
+)
 
 // firstOpen names both statuses because its index does.
 const firstOpen = " FROM runs WHERE session = ? AND status IN ('queued', 'running') ORDER BY number LIMIT 1"
@@ -116,23 +127,27 @@ func (s *backend) begin(ctx context.Context, req session.NewRun) (*session.Begun
 	}
 	var b *session.Begun
 	err = s.tells(ctx, func(c *conn) error {
-		r, err := c.find(req.Key)
+		var open, told bool
+		r, err := c.findWith(req.Key, ", "+hasOpen+", "+hasSubscriptions, &open, &told)
 		if err != nil {
 			return err
 		}
 		if b, err = c.repeated(r, req); b != nil || err != nil {
 			return err
 		}
-		b = &session.Begun{}
-		busy, _, err := c.open(r)
-		switch {
-		case err == nil:
-			if err = c.makeWay(r, req, busy); err == nil {
-				b.Run, err = c.addRun(r, req, request, &session.Run{Status: session.Queued}, nil, 0)
-			}
-		case errors.Is(err, session.ErrRunNotFound):
-			b, err = s.start(c, r, req, request, p, known.rest())
+		if !open && !r.active.Valid {
+			b, err = s.start(c, r, req, request, p, known.rest(), told)
+			return err
 		}
+		busy, _, err := c.open(r)
+		if err == nil {
+			err = c.makeWay(r, req, busy)
+		}
+		if err != nil {
+			return err
+		}
+		b = &session.Begun{}
+		b.Run, err = c.addRun(r, req, request, &session.Run{Status: session.Queued}, nil, 0)
 		return err
 	})
 	if err != nil {
@@ -203,10 +218,14 @@ func (c *conn) mayJoin(r *row, most int) error {
 func (c *conn) addRun(r *row, req session.NewRun, request []byte, run *session.Run, owner any, lease int64) (*session.Run, error) {
 	at := now()
 	run.ID, run.Key, run.Request, run.Created = req.ID, req.Key, request, moment(at)
-	result, err := c.change(`INSERT INTO runs (session, id, status, epoch, attempt, first, owner, lease, request, idempotency, fingerprint, created)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+	user, listed := r.key.OwnerDigest(), ""
+	if !r.key.Hidden() {
+		listed = r.key.App
+	}
+	result, err := c.change(`INSERT INTO runs (session, id, status, epoch, attempt, first, owner, lease, request, idempotency, fingerprint, created, list_app, list_user)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		r.ordinal, run.ID, string(run.Status), run.Epoch, run.Attempt, run.First, owner, lease, request,
-		sql.NullString{String: req.IdempotencyKey, Valid: req.IdempotencyKey != ""}, req.Fingerprint, at)
+		sql.NullString{String: req.IdempotencyKey, Valid: req.IdempotencyKey != ""}, req.Fingerprint, at, listed, user[:])
 	if code(err) == lib.SQLITE_CONSTRAINT { // of id: other unique values were checked before
 		return nil, session.ErrRunExists
 	}
@@ -217,8 +236,9 @@ func (c *conn) addRun(r *row, req session.NewRun, request []byte, run *session.R
 	return run, err
 }
 
-// start begins a run in a free session, with its message.
-func (s *backend) start(c *conn, r *row, req session.NewRun, request []byte, p *page, read session.Read) (*session.Begun, error) {
+// start begins a run in a free session, with its message. told is whether the session
+// has subscriptions.
+func (s *backend) start(c *conn, r *row, req session.NewRun, request []byte, p *page, read session.Read, told bool) (*session.Begun, error) {
 	before, err := c.snapshot(r, read)
 	if err != nil {
 		return nil, err
@@ -237,16 +257,24 @@ func (s *backend) start(c *conn, r *row, req session.NewRun, request []byte, p *
 		return nil, err
 	}
 	r.epoch, r.active = run.Epoch, sql.NullInt64{Int64: run.Number, Valid: true}
-	if err := c.tell(r.ordinal, run.ID, run.Status, ""); err != nil {
-		return nil, err
+	if told {
+		if err := c.tell(r.ordinal, run.ID, run.Status, ""); err != nil {
+			return nil, err
+		}
 	}
 	return &session.Begun{Run: run, Session: before}, c.save(r)
 }
 
-// nextEpoch returns an epoch greater than all before.
+// nextEpoch returns an epoch greater than all before. The transaction stores the last
+// one when it is committed.
 func (c *conn) nextEpoch() (epoch int64, err error) {
-	err = c.one("UPDATE epochs SET last = last + 1 RETURNING last", nil, &epoch)
-	return epoch, err
+	if c.epoch == 0 {
+		if err := c.one("SELECT last FROM epochs", nil, &c.epoch); err != nil {
+			return 0, err
+		}
+	}
+	c.epoch++
+	return c.epoch, nil
 }
 
 // valid reports whether a lease that ends at the given time has not expired. See

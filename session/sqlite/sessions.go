@@ -30,9 +30,15 @@ func (r *row) fields() []any {
 
 // find returns the row of a session.
 func (c *conn) find(key session.Key) (*row, error) {
-	r := &row{}
+	return c.findWith(key, "")
+}
+
+// findWith is like find, with more columns.
+func (c *conn) findWith(key session.Key, columns string, into ...any) (*row, error) {
+	r := &row{key: key}
 	d := key.Digest()
-	err := c.one("SELECT "+rowColumns+" FROM sessions WHERE digest = ?", []any{d[:]}, r.fields()...)
+	err := c.one("SELECT ordinal, seq, rewound, created, updated, epoch, active, origin"+columns+" FROM sessions WHERE digest = ?", []any{d[:]},
+		append([]any{&r.ordinal, &r.seq, &r.rewound, &r.created, &r.updated, &r.epoch, &r.active, &r.origin}, into...)...)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, session.ErrNotFound
 	}
@@ -90,6 +96,7 @@ func (c *conn) insert(n session.NewSession) (*row, error) {
 		}
 		root = n.Origin.Root
 	}
+	changed := c.changed
 	result, err := c.change(`INSERT INTO sessions (digest, owner, app, user, id, hidden, ttl, created, updated, origin, root)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (digest) DO NOTHING`,
 		d[:], owner[:], n.Key.App, n.Key.User, n.Key.ID, n.Key.Hidden(), int64(n.TTL), at, at, r.origin, root)
@@ -97,6 +104,7 @@ func (c *conn) insert(n session.NewSession) (*row, error) {
 		return nil, err
 	}
 	if added, err := result.RowsAffected(); err != nil || added == 0 {
+		c.changed = changed // not by this: the writer need not repeat other changes
 		return nil, errors.Join(err, session.ErrExists)
 	}
 	r.ordinal, err = result.LastInsertId()

@@ -21,6 +21,7 @@ import (
 	"time"
 
 	_ "github.com/parley-run/parley/credential/keyset" // the keyset that seals credentials is in a file beside the database
+	"github.com/parley-run/parley/internal/sessionrt"
 	"github.com/parley-run/parley/session"
 )
 
@@ -34,7 +35,7 @@ type backend struct {
 	owner   string     // its name and, after a line break, its address
 	lease   time.Duration
 
-	health *session.Health // whether it can be written to
+	health *sessionrt.Health // whether it can be written to
 
 	added chan struct{} // holds a value after deliveries were added
 
@@ -85,7 +86,7 @@ func open(ctx context.Context, path string, o session.Options) (_ *backend, err 
 	}
 	// From here on Close releases everything.
 	s.writer = newWriter(w, o.Log, s.saying.grown.Add)
-	s.health = session.NewHealth("the session database", o.Log, s.probe)
+	s.health = sessionrt.NewHealth("the session database", o.Log, s.probe)
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.Close())

@@ -47,13 +47,16 @@ func TestStore(t *testing.T) {
 	})
 }
 
+// opens returns what opens stores in one new file.
+func opens(t *testing.T) func(session.Options) session.Store {
+	t.Helper()
+	path := file(t)
+	return func(o session.Options) session.Store { return session.NewStore(opened(t, path, o)) }
+}
+
 func TestShared(t *testing.T) {
 	t.Parallel()
-	storetest.RunShared(t, func(t *testing.T) func(session.Options) session.Store {
-		t.Helper()
-		path := file(t)
-		return func(o session.Options) session.Store { return session.NewStore(opened(t, path, o)) }
-	})
+	storetest.RunShared(t, opens)
 }
 
 func TestAPIKeys(t *testing.T) {
@@ -66,20 +69,12 @@ func TestAPIKeys(t *testing.T) {
 
 func TestOutbox(t *testing.T) {
 	t.Parallel()
-	storetest.RunOutbox(t, func(t *testing.T) func(session.Options) session.Store {
-		t.Helper()
-		path := file(t)
-		return func(o session.Options) session.Store { return session.NewStore(opened(t, path, o)) }
-	})
+	storetest.RunOutbox(t, opens)
 }
 
 func TestRecordings(t *testing.T) {
 	t.Parallel()
-	storetest.RunRecordings(t, func(t *testing.T) func(session.Options) session.Store {
-		t.Helper()
-		path := file(t)
-		return func(o session.Options) session.Store { return session.NewStore(opened(t, path, o)) }
-	})
+	storetest.RunRecordings(t, opens)
 }
 
 func TestRecordingParts(t *testing.T) {
@@ -95,18 +90,15 @@ func TestRecordingParts(t *testing.T) {
 
 func TestSchedules(t *testing.T) {
 	t.Parallel()
-	storetest.RunSchedules(t, func(t *testing.T) func(session.Options) session.Store {
-		t.Helper()
-		path := file(t)
-		return func(o session.Options) session.Store { return session.NewStore(opened(t, path, o)) }
-	})
+	storetest.RunSchedules(t, opens)
+}
+
+func TestFeedback(t *testing.T) {
+	t.Parallel()
+	storetest.RunFeedback(t, opens)
 }
 
 func TestSearch(t *testing.T) {
 	t.Parallel()
-	storetest.RunSearch(t, func(t *testing.T) func(session.Options) session.Store {
-		t.Helper()
-		path := file(t)
-		return func(o session.Options) session.Store { return session.NewStore(opened(t, path, o)) }
-	})
+	storetest.RunSearch(t, opens)
 }

@@ -3,23 +3,34 @@ package sqlite
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/session"
 )
 
-// use counts an ended run.
-func (c *conn) use(key session.Key, end *session.End) error {
-	day, u := session.DayOf(time.Now()), &end.Usage
+// Spend implements session.Spender.
+func (s *backend) Spend(ctx context.Context, key session.Key, models ...session.ModelUsage) error {
+	err := s.write(ctx, func(c *conn) error { return c.use(key, 0, session.SumModels(models), models) })
+	if err != nil {
+		return fmt.Errorf("store usage: %w", err)
+	}
+	return nil
+}
+
+// use counts usage, of a run that has ended or outside of runs.
+func (c *conn) use(key session.Key, runs int64, u *event.Usage, models []session.ModelUsage) error {
+	day := session.DayOf(time.Now())
 	err := c.exec(`INSERT INTO usage (day, app, user, runs, prompt, candidates, total, cached, thoughts, tool_prompt)
-		VALUES (?, ?, ?, 1, ?, ?, ?, ?, ?, ?)
-		ON CONFLICT DO UPDATE SET runs = runs + 1, prompt = prompt + excluded.prompt, candidates = candidates + excluded.candidates,
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+		ON CONFLICT DO UPDATE SET runs = runs + excluded.runs, prompt = prompt + excluded.prompt, candidates = candidates + excluded.candidates,
 			total = total + excluded.total, cached = cached + excluded.cached, thoughts = thoughts + excluded.thoughts,
 			tool_prompt = tool_prompt + excluded.tool_prompt`,
-		day, key.App, key.User, u.Prompt, u.Candidates, u.Total, u.CachedContent, u.Thoughts, u.ToolUsePrompt)
-	for i := 0; err == nil && i < len(end.Models); i++ {
-		m := &end.Models[i]
+		day, key.App, key.User, runs, u.Prompt, u.Candidates, u.Total, u.CachedContent, u.Thoughts, u.ToolUsePrompt)
+	for i := 0; err == nil && i < len(models); i++ {
+		m := &models[i]
 		u := &m.Tokens
 		err = c.exec(`INSERT INTO model_usage (day, app, user, `+modelColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 			ON CONFLICT DO UPDATE SET prompt = prompt + excluded.prompt, candidates = candidates + excluded.candidates,
@@ -53,7 +64,7 @@ func (c *conn) models(list []session.Usage) error {
 
 // Usage implements session.Ledger.
 func (s *backend) Usage(ctx context.Context, q session.UsageQuery, page session.Page) ([]session.Usage, string, error) {
-	after, err := session.UsageAfter(page.Token)
+	after, err := q.After(page.Token)
 	if err != nil {
 		return nil, "", err
 	}
@@ -63,33 +74,87 @@ func (s *backend) Usage(ctx context.Context, q session.UsageQuery, page session.
 			where, args = append(where, f.column+" = ?"), append(args, f.value)
 		}
 	}
+	filter, filterArgs := strings.Join(where, " AND "), args
+	columns, group := usageGroups(q.By)
 	if page.Token != "" {
-		where, args = append(where, "(day, app, user) > (?, ?, ?)"), append(args, after.Day, after.App, after.User)
+		where, args = append(where, "("+columns+") > (?, ?, ?)"), append(args, after.Day, after.App, after.User)
 	}
 	limit := -1
 	if page.Size > 0 {
 		limit = page.Size + 1
 	}
-	query := `SELECT day, app, user, runs, prompt, candidates, total, cached, thoughts, tool_prompt FROM usage
-		WHERE ` + strings.Join(where, " AND ") + " ORDER BY day, app, user LIMIT ?"
+	query := "SELECT " + columns + ", runs, prompt, candidates, total, cached, thoughts, tool_prompt FROM usage WHERE " +
+		strings.Join(where, " AND ") + " ORDER BY day, app, user LIMIT ?"
+	if group != "" {
+		query = "SELECT " + columns + ", sum(runs), " + sumUsed + " FROM usage WHERE " + strings.Join(where, " AND ") +
+			" GROUP BY " + group + " ORDER BY " + group + " LIMIT ?"
+	}
 	var list []session.Usage
 	err = s.read(ctx, func(c *conn) error {
 		list = []session.Usage{}
-		err := c.each(query, append(args, limit), func(scan func(...any) error) error {
+		err := c.each(query, append(slices.Clone(args), limit), func(scan func(...any) error) error {
 			var u session.Usage
 			t := &u.Tokens
 			err := scan(&u.Day, &u.App, &u.User, &u.Runs, &t.Prompt, &t.Candidates, &t.Total, &t.CachedContent, &t.Thoughts, &t.ToolUsePrompt)
 			list = append(list, u)
 			return err
 		})
-		if err != nil {
+		if err != nil || len(list) == 0 {
 			return err
 		}
-		return c.models(list)
+		if group == "" {
+			return c.models(list)
+		}
+		return c.groupedModels(list, columns, group, filter, filterArgs)
 	})
 	if err != nil {
 		return nil, "", fmt.Errorf("read usage: %w", err)
 	}
 	list, next := session.UsagePage(list, page)
 	return list, next, nil
+}
+
+const sumUsed = "sum(prompt), sum(candidates), sum(total), sum(cached), sum(thoughts), sum(tool_prompt)"
+
+// usageGroups returns the columns of a session.UsageKey, and those to group by; none if
+// these are all of them, which is how usage is stored.
+func usageGroups(by session.UsageGroups) (columns, group string) {
+	var all, some []string
+	for _, one := range []struct {
+		by     session.UsageGroups
+		column string
+	}{{session.ByDay, "day"}, {session.ByApp, "app"}, {session.ByUser, "user"}} {
+		if by.Has(one.by) {
+			all, some = append(all, one.column), append(some, one.column)
+		} else {
+			all = append(all, "''")
+		}
+	}
+	if len(some) == len(all) {
+		some = nil
+	}
+	return strings.Join(all, ", "), strings.Join(some, ", ")
+}
+
+// groupedModels adds the usage by model to groups, which are ordered. It reads what the filter
+// selects once, however many groups there are.
+func (c *conn) groupedModels(list []session.Usage, columns, group, filter string, args []any) error {
+	first, last := &list[0].UsageKey, &list[len(list)-1].UsageKey
+	query := "SELECT " + columns + ", model, " + sumUsed + ", sum(nanos), sum(unpriced) FROM model_usage WHERE " + filter +
+		" AND (" + columns + ") BETWEEN (?, ?, ?) AND (?, ?, ?) GROUP BY " + group + ", model ORDER BY " + group + ", model"
+	args = append(slices.Clone(args), first.Day, first.App, first.User, last.Day, last.App, last.User)
+	at := make(map[session.UsageKey]int, len(list))
+	for i := range list {
+		at[list[i].UsageKey] = i
+	}
+	return c.each(query, args, func(scan func(...any) error) error {
+		var k session.UsageKey
+		var m session.ModelUsage
+		t := &m.Tokens
+		err := scan(&k.Day, &k.App, &k.User, &m.Model, &t.Prompt, &t.Candidates, &t.Total, &t.CachedContent, &t.Thoughts, &t.ToolUsePrompt, &m.Nanos, &m.Unpriced)
+		if i, found := at[k]; found && err == nil {
+			list[i].Models = append(list[i].Models, m)
+		}
+		return err
+	})
 }

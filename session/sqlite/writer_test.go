@@ -94,13 +94,56 @@ func TestWriterCommitFails(t *testing.T) {
 }
 
 // The same when SQLite gives up the transaction in the middle: those whose turn
-// had not come have theirs.
+// had not come have theirs. It may do so at the error of a statement that only reads.
 func TestWriterTransactionLost(t *testing.T) {
 	t.Parallel()
+	for name, lose := range map[string]func(*conn) error{
+		"change": func(c *conn) error { return errors.Join(c.exec("ROLLBACK"), errors.New("disk full")) },
+		"read": func(c *conn) error {
+			_, err := c.sql.ExecContext(c.ctx, "ROLLBACK")
+			return errors.Join(err, c.one("SELECT nothing FROM nowhere", nil))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := opened(t, file(t), session.Options{})
+			answers := gathered(t, s, setting("a", nil), lose, setting("b", nil))
+			if answers[0] == nil || answers[1] == nil || answers[2] != nil || s.names(t) != "b" {
+				t.Errorf("answers are %v, stored is %q", answers, s.names(t))
+			}
+		})
+	}
+}
+
+// A script that fails leaves nothing, so that it can be run again.
+func TestWriterScriptFails(t *testing.T) {
+	t.Parallel()
 	s := opened(t, file(t), session.Options{})
-	answers := gathered(t, s, setting("a", nil), func(c *conn) error { return errors.Join(c.exec("ROLLBACK"), errors.New("disk full")) }, setting("b", nil))
-	if answers[0] == nil || answers[1] == nil || answers[2] != nil || s.names(t) != "b" {
-		t.Errorf("answers are %v, stored is %q", answers, s.names(t))
+	err := s.write(t.Context(), func(c *conn) error { return c.script("CREATE TABLE half (a); CREATE TABLE half (a)") })
+	if err == nil {
+		t.Fatal("the script did not fail")
+	}
+	if err := s.write(t.Context(), func(c *conn) error { return c.script("CREATE TABLE half (a)") }); err != nil {
+		t.Errorf("the script cannot be run again: %v", err)
+	}
+}
+
+// A session that exists does not have the other changes of its transaction made twice.
+func TestWriterSessionExists(t *testing.T) {
+	t.Parallel()
+	s := opened(t, file(t), session.Options{})
+	create := func(c *conn) error {
+		_, err := c.insert(session.NewSession{Key: session.Key{App: "a", User: "u", ID: "s"}})
+		return err
+	}
+	if err := s.write(t.Context(), create); err != nil {
+		t.Fatal(err)
+	}
+	var made int
+	count := func(*conn) error { made++; return nil }
+	answers := gathered(t, s, count, create, setting("a", nil))
+	if answers[0] != nil || !errors.Is(answers[1], session.ErrExists) || answers[2] != nil || s.names(t) != "a" || made != 1 {
+		t.Errorf("answers are %v, stored is %q, the first change was made %d times", answers, s.names(t), made)
 	}
 }
 

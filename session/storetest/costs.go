@@ -131,3 +131,22 @@ func usageModelsTogether(k *kit) {
 		k.Errorf("cost: %+v, want %+v", got, want)
 	}
 }
+
+// Usage outside of runs counts like that of runs, and is not a run.
+func usageSpend(k *kit) {
+	if k.store.Spender == nil {
+		k.Skip("the store does not count usage outside of runs")
+	}
+	k.create(key("s"), nil)
+	k.pay(key("s"), paid("a-model", 10, 100))
+	for range 2 {
+		if err := k.store.Spender.Spend(k.Context(), key("s"), paid("a-model", 1, 5), paid("b-model", 2, 0)); err != nil {
+			k.Fatal(err)
+		}
+	}
+	k.hasCosts(around(), 0, paid("a-model", 12, 110), paid("b-model", 4, 0))
+	all := k.costs(around(), 0)
+	if want := tokensOf(16); all.Runs != 1 || all.Tokens.Total != want.Total || all.Tokens.Prompt != want.Prompt || all.Tokens.ToolUsePrompt != want.ToolUsePrompt {
+		k.Errorf("%d runs have used %+v, want 1 and %+v", all.Runs, all.Tokens, want)
+	}
+}

@@ -108,7 +108,7 @@ func outboxApplicationChanges(p *place) {
 }
 
 // The deliveries about a session follow each other. Those about others are sent beside
-// them, as far as the receiver has room.
+// them, as far as the limit of the receiver allows.
 func outboxApplicationOrder(p *place) {
 	k := p.as("a", time.Hour)
 	k.subscribe(appKey(), "x")
@@ -121,22 +121,22 @@ func outboxApplicationOrder(p *place) {
 			k.complete(at, k.start(fmt.Sprint(run, i), at))
 		}
 	}
-	claim := func(limit int, room map[string]int) []*session.Delivery {
+	claim := func(limit int, limits map[string]int) []*session.Delivery {
 		k.Helper()
-		list, err := k.store.Outbox.ClaimDeliveries(k.Context(), time.Hour, limit, room)
+		list, err := k.store.Outbox.ClaimDeliveries(k.Context(), time.Hour, limit, limits)
 		if err != nil {
 			k.Fatal(err)
 		}
 		return list
 	}
 	if list := claim(10, map[string]int{"x": 0, "y": 0}); len(list) > 0 {
-		k.Errorf("without room, %q are due", briefs(list))
+		k.Errorf("with limits of 0, %q are due", briefs(list))
 	}
 	if list := claim(1, map[string]int{"x": 0}); len(list) != 1 || list[0].ID != "y" {
 		k.Errorf("the first one is %q", briefs(list))
 	}
 	list := claim(100, map[string]int{"y": 0})
-	if len(list) != session.MaxRoom {
+	if len(list) != session.MaxClaimed {
 		k.Fatalf("due are %q", briefs(list))
 	}
 	seen := map[session.Key]bool{}
@@ -321,4 +321,100 @@ func outboxReplay(p *place) {
 	if err != nil || len(list) > 0 {
 		k.Errorf("left are %q, error %v", briefs(list), err)
 	}
+}
+
+// What was given up is listed for its application, whatever it is a subscription of, and
+// can be replayed.
+func outboxDeadLetters(p *place) {
+	k := p.as("a", time.Hour)
+	other := key("s")
+	other.App = "another"
+	k.subscribe(appKey(), "x")
+	k.subscribe(session.Key{App: "another"}, "y")
+	for _, at := range []session.Key{key("s"), key("t"), other} {
+		k.create(at, nil)
+		k.subscribe(at, "own")
+		k.complete(at, k.start("in "+at.ID+" of "+at.App, at))
+	}
+	k.publish(session.Notice{Key: appKey(), ID: "n", Type: "test.notice", JSON: []byte("{}")})
+	failed := func(after int64, limit int, want string) []*session.Delivery {
+		k.Helper()
+		list, err := k.store.Outbox.FailedDeliveries(k.Context(), appKey().App, after, limit)
+		if err != nil {
+			k.Fatalf("FailedDeliveries: %v", err)
+		}
+		if got := briefs(list); got != want {
+			k.Fatalf("after %d, %q are given up, want %q", after, got, want)
+		}
+		return list
+	}
+	failed(0, 10, "")
+	for range 2 { // those of a session follow each other
+		list, err := k.store.Outbox.ClaimDeliveries(k.Context(), time.Hour, 100, nil)
+		if err != nil {
+			k.Fatal(err)
+		}
+		for _, d := range list {
+			if d.Key.ID == "t" && d.All {
+				continue // it stays pending
+			}
+			if err := k.store.Outbox.FailDelivery(k.Context(), d, "it is not there"); err != nil {
+				k.Fatal(err)
+			}
+		}
+	}
+	s, t := "in s of "+appKey().App, "in t of "+appKey().App
+	list, err := k.store.Outbox.FailedDeliveries(k.Context(), appKey().App, 0, 100)
+	if err != nil {
+		k.Fatal(err)
+	}
+	var got []string
+	for i, d := range list {
+		if !d.Failed || d.Error != "it is not there" || d.Kind != "test" || d.Key.App != appKey().App || i > 0 && list[i-1].Number >= d.Number {
+			k.Errorf("a delivery that was given up is %+v", d)
+		}
+		got = append(got, brief(d))
+	}
+	slices.Sort(got)
+	want := []string{"own:" + s + "=completed", "own:" + s + "=running", "own:" + t + "=completed", "own:" + t + "=running", "x:=", "x:" + s + "=completed"}
+	if !slices.Equal(got, want) {
+		k.Fatalf("%q are given up, want %q", got, want)
+	}
+	failed(0, 2, briefs(list[:2]))
+	failed(list[1].Number, 2, briefs(list[2:4]))
+	failed(list[5].Number, 2, "")
+	failed(0, 0, "")
+
+	for _, wrong := range []struct {
+		app    string
+		number int64
+	}{{appKey().App, list[5].Number + 1000}, {"another", list[0].Number}, {"another", list[5].Number}} {
+		if err := k.store.Outbox.ReplayFailed(k.Context(), wrong.app, wrong.number); !errors.Is(err, session.ErrNotFound) {
+			k.Errorf("ReplayFailed of %v: %v, want ErrNotFound", wrong, err)
+		}
+	}
+	for _, d := range list {
+		if err := k.store.Outbox.ReplayFailed(k.Context(), appKey().App, d.Number); err != nil {
+			k.Fatalf("ReplayFailed of %s: %v", brief(d), err)
+		}
+		if err := k.store.Outbox.ReplayFailed(k.Context(), appKey().App, d.Number); !errors.Is(err, session.ErrNotFound) {
+			k.Errorf("ReplayFailed of %s again: %v, want ErrNotFound", brief(d), err)
+		}
+	}
+	failed(0, 10, "")
+	for _, d := range k.due(10, "own:"+s+"=running", "own:"+t+"=running", "x:=", "x:"+s+"=completed") {
+		if d.Attempt != 1 || d.Age > time.Hour {
+			k.Errorf("the replayed delivery is %+v", d)
+		}
+		k.sent(d)
+	}
+	k.due(10, "own:"+s+"=completed", "own:"+t+"=completed")
+
+	// What belongs to a session that was deleted, or to a receiver, goes with it.
+	if err := k.store.Outbox.FailDeliveries(k.Context(), appKey().App, "x", -time.Hour, "late"); err != nil {
+		k.Fatal(err)
+	}
+	failed(0, 10, "x:"+t+"=completed")
+	k.unsubscribe(appKey(), "x")
+	failed(0, 10, "")
 }

@@ -28,9 +28,9 @@ var memoryTests = []test{
 // noon is when the first thing was said.
 var noon = time.Date(2026, 5, 1, 12, 0, 0, 123456000, time.UTC)
 
-// said are memories with the ids of events m0, m1, …, one minute apart, each
+// memories are memories with the ids of events m0, m1, …, one minute apart, each
 // with some words.
-func said(words ...string) []*session.Remembered {
+func memories(words ...string) []*session.Remembered {
 	var all []*session.Remembered
 	for i, w := range words {
 		all = append(all, &session.Remembered{
@@ -100,7 +100,7 @@ func memoryRoundTrip(k *kit) {
 // A model is shown the first few: they must be those that matter.
 func memoryOrder(k *kit) {
 	k.create(key("s"), nil)
-	k.remember(key("s"), said("the cat", "the dog", "the cat and dog", "the bird", "the the"))
+	k.remember(key("s"), memories("the cat", "the dog", "the cat and dog", "the bird", "the the"))
 	k.recalls("user", "cat dog", "m2 m1 m0")        // both, then the latest
 	k.recalls("user", "the bird", "m3 m4 m2 m1 m0") // the rare word counts more
 	found, err := k.store.Recall(k.Context(), "app", "user", []string{"the"}, 2)
@@ -114,12 +114,12 @@ func memoryOrder(k *kit) {
 func memoryAgain(k *kit) {
 	k.create(key("s"), nil)
 	k.create(key("t"), nil)
-	k.remember(key("s"), said("a", "b"))
-	k.remember(key("t"), said("a"))
-	k.remember(key("s"), said("a", "b", "c a"))
+	k.remember(key("s"), memories("a", "b"))
+	k.remember(key("t"), memories("a"))
+	k.remember(key("s"), memories("a", "b", "c a"))
 	k.recalls("user", "a", "m2 m0 m0")
 	k.recalls("user", "b", "m1")
-	k.remember(key("s"), said("a"))
+	k.remember(key("s"), memories("a"))
 	k.recalls("user", "a", "m0 m0")
 	k.recalls("user", "b c", "")
 	k.remember(key("s"), nil)
@@ -135,7 +135,7 @@ func memoryApart(k *kit) {
 		{App: "ap", User: "puser", ID: "s"},
 	} {
 		k.create(other, nil)
-		k.remember(other, said(strings.Repeat("x", len(other.App))+" "+other.User+" common"))
+		k.remember(other, memories(strings.Repeat("x", len(other.App))+" "+other.User+" common"))
 	}
 	k.recalls("user", "common", "m0")
 	k.recalls("user", "other puser xx xxxxx", "")
@@ -143,7 +143,7 @@ func memoryApart(k *kit) {
 }
 
 func memoryMissing(k *kit) {
-	if err := k.store.Remember(k.Context(), key("none"), said("a")); !errors.Is(err, session.ErrNotFound) {
+	if err := k.store.Remember(k.Context(), key("none"), memories("a")); !errors.Is(err, session.ErrNotFound) {
 		k.Errorf("Remember: %v, want %v", err, session.ErrNotFound)
 	}
 	k.recalls("user", "a", "")
@@ -156,8 +156,8 @@ func memoryMissing(k *kit) {
 func memoryGoesWithItsSession(k *kit) {
 	k.create(key("s"), nil)
 	k.create(key("t"), nil)
-	k.remember(key("s"), said("a"))
-	k.remember(key("t"), said("b"))
+	k.remember(key("s"), memories("a"))
+	k.remember(key("t"), memories("b"))
 	k.delete(key("s"))
 	k.recalls("user", "a", "")
 	k.recalls("user", "b", "m0")
@@ -168,7 +168,7 @@ func memoryGoesWithItsSession(k *kit) {
 // What is long-term outlives what is not.
 func memoryOutlivesOldSessions(k *kit) {
 	k.living(key("s"), moment)
-	k.remember(key("s"), said("a"))
+	k.remember(key("s"), memories("a"))
 	k.growOld()
 	deleted, _, err := k.store.Sweep(k.Context(), 0)
 	if err != nil || len(deleted) != 1 || deleted[0] != key("s") {
@@ -176,7 +176,7 @@ func memoryOutlivesOldSessions(k *kit) {
 	}
 	k.recalls("user", "a", "m0")
 	k.create(key("s"), nil) // another one with that name
-	k.remember(key("s"), said("b"))
+	k.remember(key("s"), memories("b"))
 	k.recalls("user", "a b", "m0 m0")
 	k.delete(key("s"))
 	k.recalls("user", "a b", "m0")
@@ -186,14 +186,14 @@ func memoryForget(k *kit) {
 	k.create(key("s"), nil)
 	other := session.Key{App: "app", User: "other", ID: "s"}
 	k.create(other, nil)
-	k.remember(key("s"), said("a"))
-	k.remember(other, said("a"))
+	k.remember(key("s"), memories("a"))
+	k.remember(other, memories("a"))
 	if err := k.store.Forget(k.Context(), "app", "user"); err != nil {
 		k.Fatal(err)
 	}
 	k.recalls("user", "a", "")
 	k.recalls("other", "a", "m0")
-	k.remember(key("s"), said("a")) // if it is wanted
+	k.remember(key("s"), memories("a")) // if it is wanted
 	k.recalls("user", "a", "m0")
 }
 
@@ -204,14 +204,14 @@ func memoryConcurrent(k *kit) {
 	for range 4 {
 		wg.Go(func() {
 			for n := range 5 {
-				if err := k.store.Remember(k.Context(), key("s"), said("a", "a", "a", "a", "a", "a")[:n+1]); err != nil {
+				if err := k.store.Remember(k.Context(), key("s"), memories("a", "a", "a", "a", "a", "a")[:n+1]); err != nil {
 					k.Errorf("Remember: %v", err)
 				}
 			}
 		})
 	}
 	wg.Wait()
-	k.remember(key("s"), said("a", "a"))
+	k.remember(key("s"), memories("a", "a"))
 	k.recalls("user", "a", "m1 m0")
 }
 
@@ -248,9 +248,9 @@ func memoryList(k *kit) {
 		k.create(one, nil)
 	}
 	k.lists("user", "", "")
-	k.remember(key("s"), said("a", "a b"))
-	k.remember(other, said("a"))
-	k.remember(key("t"), said("b"))
+	k.remember(key("s"), memories("a", "a b"))
+	k.remember(other, memories("a"))
+	k.remember(key("t"), memories("b"))
 	list := k.lists("user", "", "t/m0 s/m1 s/m0")
 	if len(list) == 3 {
 		first := list[0]
@@ -276,7 +276,7 @@ func memoryList(k *kit) {
 // What a person has corrected or deleted stays so when the session is added again.
 func memoryEdit(k *kit) {
 	k.create(key("s"), nil)
-	k.remember(key("s"), said("a", "b", "c"))
+	k.remember(key("s"), memories("a", "b", "c"))
 	list := k.lists("user", "", "s/m2 s/m1 s/m0")
 	if len(list) != 3 {
 		k.FailNow()
@@ -295,7 +295,7 @@ func memoryEdit(k *kit) {
 		if after := k.lists("user", "", "s/m1 s/m0"); len(after) > 0 && string(after[0].Content) != `{"parts":[{"text":"new"}]}` {
 			k.Errorf("edited is %s", after[0].Content)
 		}
-		k.remember(key("s"), said("a", "b", "c"))
+		k.remember(key("s"), memories("a", "b", "c"))
 	}
 	for _, wrong := range []struct {
 		user string
@@ -311,6 +311,6 @@ func memoryEdit(k *kit) {
 	if err := k.store.Forget(ctx, "app", "user"); err != nil {
 		k.Fatal(err)
 	}
-	k.remember(key("s"), said("a", "b", "c")) // if it is wanted
+	k.remember(key("s"), memories("a", "b", "c")) // if it is wanted
 	k.lists("user", "", "s/m2 s/m1 s/m0")
 }

@@ -38,6 +38,7 @@ func RunOutbox(t *testing.T, open func(t *testing.T) func(session.Options) sessi
 		{"Traces", outboxTraces},
 		{"Notices", outboxNotices},
 		{"Replay", outboxReplay},
+		{"DeadLetters", outboxDeadLetters},
 	})
 }
 

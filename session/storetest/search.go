@@ -376,7 +376,20 @@ func searchOld(p *place) {
 	other := key("other")
 	other.User = "another"
 	k.create(other, nil, talk("o", float64(old), "common zebra"))
+	// Texts with many such words.
+	log = nil
+	var many []string
+	for i := range 200 {
+		var text strings.Builder
+		for w := range 30 {
+			fmt.Fprintf(&text, "quagga%dx%d ", i, w)
+		}
+		log = append(log, talk(fmt.Sprint("q", i), float64(i)/1000, text.String()), talk(fmt.Sprint("p", i), float64(i)/1000, "quaggy"))
+		many = append(many, fmt.Sprint("many/q", i))
+	}
+	k.create(key("many"), nil, log...)
 	k.index()
+	slices.Reverse(many)
 	slices.Reverse(want)
 	for _, query := range []string{"zeb", "common z"} {
 		var got []string
@@ -397,6 +410,15 @@ func searchOld(p *place) {
 	k.searches("user", "zebra1999", "long/e1999")
 	k.searches("user", "zebra209", "long/e2099", "long/e2098", "long/e2097", "long/e2096", "long/e2095", "long/e2094", "long/e2093", "long/e2092", "long/e2091", "long/e2090", "long/e209")
 	k.searches("user", "zeal")
+	found, next := k.search("user", "quagga", session.Page{Size: 200})
+	var got []string
+	for _, f := range found {
+		got = append(got, f.Session+"/"+f.Event)
+	}
+	if !slices.Equal(got, many) || next != "" {
+		k.Errorf("quagga: found %d texts (next %q), want %d", len(got), next, len(many))
+	}
+	k.searches("user", "quagga7x", "many/q7")
 }
 
 func searchDeleted(p *place) {

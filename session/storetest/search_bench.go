@@ -73,7 +73,7 @@ func BenchmarkSearch(b *testing.B, store session.Store) {
 	}
 	index()
 	for name, query := range map[string]string{
-		"rare": "word2900", "frequent": "word1 word2", "prefix": "word1", "old prefix": "anc", "old words": "word1 anc", "phrase": `"word1 word2"`, "none": "nothing",
+		"rare": "word2900", "frequent": "word1 word2", "prefix": "word1", "old prefix": "anc", "old long prefix": "ancient", "old words": "word1 anc", "phrase": `"word1 word2"`, "none": "nothing",
 	} {
 		b.Run("search/"+name, func(b *testing.B) {
 			for range b.N {

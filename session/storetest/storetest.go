@@ -181,10 +181,12 @@ var runTests = []test{
 
 	{"Usage/Sums", usageSums},
 	{"Usage/Filter", usageFilter},
+	{"Usage/Groups", usageGroups},
 	{"Usage/Pages", usagePages},
 	{"Usage/Together", usageTogether},
 	{"Usage/Stays", usageStays},
 	{"Usage/Models", usageModels},
+	{"Usage/Spend", usageSpend},
 	{"Usage/ModelsTogether", usageModelsTogether},
 	{"Usage/Unpriced", usageUnpriced},
 
@@ -207,6 +209,9 @@ var runTests = []test{
 	{"Runs/BadToken", runsBadToken},
 	{"Runs/Deleted", runsDeleted},
 	{"Runs/Recent", runsRecent},
+	{"Runs/Found", runsFound},
+	{"Runs/FoundBetweenPages", runsFoundBetweenPages},
+	{"Runs/FoundTogether", runsFoundTogether},
 	{"Runs/Snapshot", runsSnapshot},
 
 	{"Filter/Title", filterTitle},

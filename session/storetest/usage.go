@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"testing"
 	"time"
 
@@ -106,6 +107,98 @@ func usageFilter(k *kit) {
 	}
 	if diff := cmp.Diff(map[string][2]int64{"b/u": {1, 3}}, one); diff != "" {
 		k.Errorf("day by day (-want +got):\n%s", diff)
+	}
+}
+
+// Usage can be grouped by less than it is stored by, so that a sum over all users does not
+// need all users.
+func usageGroups(k *kit) {
+	prompts := map[session.UsageKey]int64{}
+	n := int64(0)
+	for _, one := range []session.Key{{App: "a", User: "u"}, {App: "a", User: "é😀"}, {App: "b", User: "u"}, {App: "b", User: "v"}, {App: "c", User: "w"}} {
+		one.ID = "s"
+		k.create(one, nil)
+		for _, m := range []session.ModelUsage{paid("m", 1, 5), paid("n", 10, 0)} {
+			n++
+			m.Tokens = tokensOf(m.Tokens.Prompt * n)
+			if m.Nanos == 0 {
+				m.Unpriced = m.Tokens.Total
+			}
+			k.pay(one, m)
+			prompts[session.UsageKey{App: one.App, User: one.User}] += m.Tokens.Prompt
+		}
+	}
+	all, _, err := k.store.Usage(k.Context(), around(), session.Page{})
+	if err != nil {
+		k.Fatal(err)
+	}
+	if all[len(all)-1].Day != all[0].Day {
+		k.Skip("it was midnight")
+	}
+	const byAll = session.ByDay | session.ByApp | session.ByUser
+	for by := range byAll + 1 {
+		for _, only := range []session.UsageQuery{{}, {App: "b"}, {User: "u"}, {App: "a", User: "u"}, {App: "d"}} {
+			query := around()
+			query.App, query.User, query.By = only.App, only.User, by
+			want := map[session.UsageKey]*session.Usage{}
+			for _, u := range all { // what is not grouped is right, as other tests say
+				if query.App != "" && u.App != query.App || query.User != "" && u.User != query.User {
+					continue
+				}
+				key := u.UsageKey
+				if by != 0 && by&session.ByDay == 0 {
+					key.Day = ""
+				}
+				if by != 0 && by&session.ByApp == 0 {
+					key.App = ""
+				}
+				if by != 0 && by&session.ByUser == 0 {
+					key.User = ""
+				}
+				if want[key] == nil {
+					want[key] = &session.Usage{UsageKey: key}
+				}
+				want[key].Add(&u)
+			}
+			for _, size := range []int{0, 1, 2} {
+				got := map[session.UsageKey]*session.Usage{}
+				last := session.UsageKey{}
+				for page := (session.Page{Size: size}); ; {
+					list, next, err := k.store.Usage(k.Context(), query, page)
+					if err != nil || list == nil || size > 0 && len(list) > size {
+						k.Fatalf("Usage(%+v, %+v): %v, %v", query, page, list, err)
+					}
+					for _, u := range list {
+						if len(got) > 0 && slices.Compare([]string{u.Day, u.App, u.User}, []string{last.Day, last.App, last.User}) <= 0 {
+							k.Errorf("Usage(%+v): %v came after %v", query, u.UsageKey, last)
+						}
+						last = u.UsageKey
+						got[u.UsageKey] = &u
+					}
+					if next == "" {
+						break
+					}
+					page.Token = next
+				}
+				if diff := cmp.Diff(want, got); diff != "" {
+					k.Errorf("Usage(%+v), %d at a time (-want +got):\n%s", query, size, diff)
+				}
+			}
+		}
+	}
+	total := int64(0)
+	for _, sum := range prompts {
+		total += sum
+	}
+	query := around()
+	query.By = session.ByDay
+	if days, _, err := k.store.Usage(k.Context(), query, session.Page{}); err != nil || len(days) != 1 || days[0].Runs != n || days[0].Tokens.Prompt != total || len(days[0].Models) != 2 {
+		k.Errorf("by day: %+v, %v; want %d runs with %d tokens of the prompt", days, err, n, total)
+	}
+	query.By = session.ByUser
+	foreign := all[0].Token()
+	if _, _, err := k.store.Usage(k.Context(), query, session.Page{Size: 1, Token: foreign}); !errors.Is(err, session.ErrBadToken) {
+		k.Errorf("the token of other groups: %v, want ErrBadToken", err)
 	}
 }
 

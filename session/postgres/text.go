@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -20,7 +18,7 @@ import (
 
 const (
 	// $1 the last one that was looked at, $2 limit.
-	sqlUnsaid = `SELECT s.ordinal, NOT s.hidden AND s.seq > coalesce(u.seq, 0) FROM parley_sessions s
+	sqlUnsaid = `SELECT s.ordinal, NOT s.hidden AND s.seq > coalesce(least(u.seq, u.feedback), 0) FROM parley_sessions s
 		LEFT JOIN parley_said_until u ON u.session = s.ordinal WHERE s.ordinal > $1::bigint ORDER BY s.ordinal LIMIT $2::bigint`
 
 	sqlGrown = `SELECT s.ordinal FROM parley_sessions s WHERE s.digest = ANY ($1::bytea[]) AND NOT s.hidden`
@@ -36,16 +34,16 @@ const (
 	// Another process that indexes a session waits here, and then sees what was added.
 	sqlSayUntil = `SELECT u.session FROM parley_said_until u WHERE u.session = ANY ($1::bigint[]) ORDER BY u.session FOR UPDATE`
 
-	sqlSayLags = `SELECT s.ordinal, s.owner, s.seq, s.rewound, u.seq FROM parley_sessions s
-		JOIN parley_said_until u ON u.session = s.ordinal WHERE s.ordinal = ANY ($1::bigint[]) AND s.seq > u.seq ORDER BY s.ordinal`
+	sqlSayLags = `SELECT s.ordinal, s.owner, s.origin, s.seq, s.rewound, u.seq, u.feedback FROM parley_sessions s
+		JOIN parley_said_until u ON u.session = s.ordinal WHERE s.ordinal = ANY ($1::bigint[]) AND s.seq > least(u.seq, u.feedback) ORDER BY s.ordinal`
 
 	// The next entries of sessions, as many as fit: $1 sessions, $2 after, $3 until, $4 how
-	// many, $5 bytes.
+	// many, $5 bytes, $6 how many of each.
 	sqlSayEntries = `SELECT e.place, e.seq, e.json, e.sum FROM (
 			SELECT l.place, v.seq, v.json, v.sum, sum(octet_length(v.json)) OVER (ORDER BY l.place, v.seq) - octet_length(v.json) AS before
 			FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) WITH ORDINALITY AS l (session, after, until, place)
 			CROSS JOIN LATERAL (SELECT seq, json, sum FROM parley_events
-				WHERE session = l.session AND seq > l.after AND seq <= l.until ORDER BY seq LIMIT $4::bigint) AS v
+				WHERE session = l.session AND seq > l.after AND seq <= l.until ORDER BY seq LIMIT $6::bigint) AS v
 			ORDER BY l.place, v.seq LIMIT $4::bigint) AS e
 		WHERE e.before < $5::bigint ORDER BY e.place, e.seq`
 
@@ -57,11 +55,13 @@ const (
 		FROM unnest($1::bigint[], $2::bigint[], $3::bytea[], $4::bigint[], $5::bytea[], $6::bytea[], $7::bytea[], $8::text[])
 			AS u (session, seq, owner, time, event, author, text, words)`
 
-	sqlSaid = `UPDATE parley_said_until t SET seq = u.seq FROM unnest($1::bigint[], $2::bigint[]) AS u (session, seq) WHERE t.session = u.session`
+	sqlIndexed = `UPDATE parley_said_until t SET seq = u.seq, feedback = u.feedback
+		FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) AS u (session, seq, feedback) WHERE t.session = u.session`
 
 	// The index is made again.
 	sqlUnsay = `WITH s AS (SELECT ordinal FROM parley_sessions WHERE digest = $1),
-		t AS (DELETE FROM parley_said t USING s WHERE t.session = s.ordinal)
+		t AS (DELETE FROM parley_said t USING s WHERE t.session = s.ordinal),
+		f AS (DELETE FROM parley_feedback f USING s WHERE f.session = s.ordinal)
 		DELETE FROM parley_said_until u USING s WHERE u.session = s.ordinal`
 
 	// A session that was rewound is found when its index is. $1 words, $2 user, $3 to $5
@@ -82,8 +82,13 @@ const (
 		ORDER BY t.time DESC, t.session DESC, t.seq DESC`
 )
 
-// sayEvents is how many events of all sessions are read together.
-const sayEvents = 500
+// sayEvents is how many events of all sessions are read together. Sessions of which none
+// is read are locked in vain, and again by the next call. sayEach is how many are those of
+// one session.
+const (
+	sayEvents = 4000
+	sayEach   = 500
+)
 
 // saying is what Index has to do. The store notes the sessions that it has changed.
 type saying struct {
@@ -198,10 +203,17 @@ func grown(ctx context.Context, conn *pgxpool.Conn, keys []session.Key) ([]int64
 
 // lag is a session with entries that are not indexed.
 type lag struct {
-	Ordinal             int64
-	Owner               []byte
-	Seq, Rewound, Until int64
+	Ordinal                    int64
+	Owner, Origin              []byte
+	Seq, Rewound, Until, Rated int64 // until where texts and feedback are indexed
 }
+
+// from returns until where all of the log is indexed.
+func (l *lag) from() int64 { return min(l.Until, l.Rated) }
+
+// rewound reports whether something that is indexed may be rewound since. That is only
+// known from the whole log.
+func (l *lag) rewound() bool { return l.Rewound > l.from() }
 
 // indexAll changes the index of sessions, and returns those of which there is more.
 func indexAll(ctx context.Context, tx pgx.Tx, ordinals []int64) (later []int64, err error) {
@@ -227,42 +239,100 @@ func indexAll(ctx context.Context, tx pgx.Tx, ordinals []int64) (later []int64, 
 	}
 	b = &pgx.Batch{}
 	var next []*lag
+	logs := wholeLogs{tx: tx, left: textindex.Bytes}
 	for _, l := range lags {
-		if l.Rewound <= l.Until {
+		if !l.rewound() {
 			next = append(next, l)
 			continue
 		}
-		// What cannot be seen any more is only known from the whole log.
-		whole, err := readLags(ctx, tx, []*lag{l}, math.MaxInt64, math.MaxInt64)
+		log, ok, err := logs.read(ctx, l)
 		if err != nil {
 			return nil, err
 		}
-		later = append(later, queueSteps(b, []*lag{l}, whole)...)
+		if !ok {
+			later = append(later, l.Ordinal)
+			continue
+		}
+		later = append(later, queueSteps(b, []*part{{lag: l, entries: log, ratings: rate(l, log)}})...)
 	}
-	entries, err := readLags(ctx, tx, next, sayEvents, textindex.Bytes)
+	entries, err := readLags(ctx, tx, next, sayEvents, textindex.Bytes, sayEach)
 	if err != nil {
 		return nil, err
 	}
-	later = append(later, queueSteps(b, next, entries)...)
+	var parts []*part
+	for i, l := range next {
+		p := &part{lag: l, entries: entries[i]}
+		if textindex.Rates(p.entries, l.Rated) {
+			log, ok, err := logs.read(ctx, l)
+			if err != nil {
+				return nil, err
+			}
+			if !ok {
+				later = append(later, l.Ordinal)
+				continue
+			}
+			p.ratings = rate(l, log)
+		}
+		parts = append(parts, p)
+	}
+	later = append(later, queueSteps(b, parts)...)
 	return later, tx.SendBatch(ctx, b).Close()
 }
 
-// readLags returns entries of each session that are not indexed, or all of those that were
-// rewound since.
-func readLags(ctx context.Context, tx pgx.Tx, lags []*lag, most, bytes int64) ([][]*session.Entry, error) {
+// wholeLogs reads logs from their beginning, one at a time, so that no more than one is in
+// memory, and the first ones only, so that a call does not take too long.
+type wholeLogs struct {
+	tx   pgx.Tx
+	left int // bytes
+}
+
+// read returns the log of a session. ok is false if it is left to the next call.
+func (w *wholeLogs) read(ctx context.Context, l *lag) (log []*session.Entry, ok bool, err error) {
+	if w.left <= 0 {
+		return nil, false, nil
+	}
+	all, err := readLags(ctx, w.tx, []*lag{{Ordinal: l.Ordinal, Seq: l.Seq}}, math.MaxInt64, math.MaxInt64, math.MaxInt64)
+	if err != nil {
+		return nil, false, err
+	}
+	for _, e := range all[0] {
+		w.left -= len(e.JSON)
+	}
+	return all[0], true, nil
+}
+
+// part is what is read of a session to change its index.
+type part struct {
+	*lag
+	entries []*session.Entry // the next ones
+	ratings *rated           // nil if the feedback has not changed
+}
+
+// rated is the feedback in a whole log.
+type rated struct {
+	rows  []*textindex.Opinion
+	until int64 // sequence number of the last entry
+}
+
+func rate(l *lag, log []*session.Entry) *rated {
+	r := &rated{rows: textindex.Feedback(log, l.Origin)}
+	if n := len(log); n > 0 {
+		r.until = log[n-1].Seq
+	}
+	return r
+}
+
+// readLags returns entries of each session that are not indexed.
+func readLags(ctx context.Context, tx pgx.Tx, lags []*lag, most, bytes, each int64) ([][]*session.Entry, error) {
 	all := make([][]*session.Entry, len(lags))
 	var ordinals, after, until []int64
 	for _, l := range lags {
-		from := l.Until
-		if l.Rewound > l.Until {
-			from = 0
-		}
-		ordinals, after, until = append(ordinals, l.Ordinal), append(after, from), append(until, l.Seq)
+		ordinals, after, until = append(ordinals, l.Ordinal), append(after, l.from()), append(until, l.Seq)
 	}
 	if len(lags) == 0 {
 		return all, nil
 	}
-	rows, err := tx.Query(ctx, sqlSayEntries, ordinals, after, until, most, bytes)
+	rows, err := tx.Query(ctx, sqlSayEntries, ordinals, after, until, most, bytes, each)
 	if err != nil {
 		return nil, err
 	}
@@ -278,18 +348,26 @@ func readLags(ctx context.Context, tx pgx.Tx, lags []*lag, most, bytes int64) ([
 	return all, nil
 }
 
-// queueSteps queues the changes of the index, and returns the sessions of which there is
+// queueSteps queues the changes of the indexes, and returns the sessions of which there is
 // more.
-func queueSteps(b *pgx.Batch, lags []*lag, entries [][]*session.Entry) (later []int64) {
-	var goneOf, gone, addedTo, seqs, times, ordinals, until []int64
+func queueSteps(b *pgx.Batch, parts []*part) (later []int64) {
+	var goneOf, gone, addedTo, seqs, times, ordinals, until, rated []int64
+	var rates ratings
 	var owners, events, authors, texts [][]byte
 	var words []string
-	for i, l := range lags {
-		step := textindex.Next(textindex.Prefix([32]byte(l.Owner)), entries[i], l.Until, l.Rewound)
-		if step.Until < l.Seq {
+	for _, l := range parts {
+		step := textindex.Next(textindex.Prefix([32]byte(l.Owner)), l.entries, l.Until, l.Rewound)
+		then := l.Rated
+		if l.ratings != nil {
+			rates.replace(l.Ordinal, l.ratings.rows)
+			then = max(then, l.ratings.until)
+		} else if n := len(l.entries); n > 0 {
+			then = max(then, l.entries[n-1].Seq)
+		}
+		if min(step.Until, then) < l.Seq {
 			later = append(later, l.Ordinal)
 		}
-		ordinals, until = append(ordinals, l.Ordinal), append(until, step.Until)
+		ordinals, until, rated = append(ordinals, l.Ordinal), append(until, step.Until), append(rated, then)
 		for _, seq := range step.Gone {
 			goneOf, gone = append(goneOf, l.Ordinal), append(gone, seq)
 		}
@@ -306,54 +384,33 @@ func queueSteps(b *pgx.Batch, lags []*lag, entries [][]*session.Entry) (later []
 	if len(seqs) > 0 {
 		b.Queue(sqlSay, addedTo, seqs, owners, times, events, authors, texts, words)
 	}
+	rates.queue(b)
 	if len(ordinals) > 0 {
-		b.Queue(sqlSaid, ordinals, until)
+		b.Queue(sqlIndexed, ordinals, until, rated)
 	}
 	return later
-}
-
-// saidAt is the place of a text among those of a user.
-type saidAt struct{ time, session, seq int64 }
-
-func (p saidAt) token() string { return fmt.Sprintf("%d.%d.%d", p.time, p.session, p.seq) }
-
-// saidAfter reads a token.
-func saidAfter(token string) (saidAt, error) {
-	if token == "" {
-		return saidAt{math.MaxInt64, 0, 0}, nil
-	}
-	var n [3]int64
-	parts := strings.Split(token, ".")
-	for i, part := range parts {
-		v, err := strconv.ParseInt(part, 10, 64)
-		if err != nil || len(parts) != len(n) {
-			return saidAt{}, session.ErrBadToken
-		}
-		n[i] = v
-	}
-	return saidAt{n[0], n[1], n[2]}, nil
 }
 
 // Search implements session.Searcher.
 func (s *backend) Search(ctx context.Context, app, user, query string, page session.Page) ([]*session.Found, string, error) {
 	owner := session.Key{App: app, User: user}.OwnerDigest()
 	candidates := func(statement, token string, limit int, args ...any) (list []textindex.Candidate, err error) {
-		from, err := saidAfter(token)
+		from, err := textindex.After(token)
 		if err != nil {
 			return nil, err
 		}
-		args = append(args, owner[:], from.time, from.session, from.seq, int64(limit))
+		args = append(args, owner[:], from.Time, from.Session, from.Seq, int64(limit))
 		err = s.read(ctx, "searching", func(ctx context.Context, conn *pgxpool.Conn) error {
 			list = nil
 			rows, err := conn.Query(ctx, statement, args...)
 			if err != nil {
 				return err
 			}
-			var at saidAt
+			var at textindex.At
 			var id *string
 			var event, author, text []byte
-			_, err = pgx.ForEachRow(rows, []any{&at.time, &at.session, &at.seq, &id, &event, &author, &text}, func() error {
-				one := textindex.Candidate{Event: string(event), Author: string(author), Time: time.UnixMicro(at.time).UTC(), Token: at.token()}
+			_, err = pgx.ForEachRow(rows, []any{&at.Time, &at.Session, &at.Seq, &id, &event, &author, &text}, func() error {
+				one := textindex.Candidate{Event: string(event), Author: string(author), Time: time.UnixMicro(at.Time).UTC(), Token: at.Token()}
 				if id != nil { // without its text, it is not found
 					one.Session, one.Text = *id, string(text)
 				}

@@ -1,59 +1,21 @@
-package session
+package sessionrt
 
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/parley-run/parley/internal/retry"
+	"github.com/parley-run/parley/session"
 )
-
-// UnavailableError means that a store cannot be used now. The caller may try again
-// later.
-type UnavailableError struct {
-	Cause error
-	// Doubt means that the request may have taken effect.
-	Doubt bool
-}
-
-func (e *UnavailableError) Error() string {
-	return fmt.Sprintf("the session store cannot be used: %v", e.Cause)
-}
-func (e *UnavailableError) Unwrap() error { return e.Cause }
-
-// PartialError means that a store is in several databases, and that some of them
-// cannot be used now. What is in the others can be used.
-type PartialError struct {
-	Names []string // of the databases
-}
-
-func (e *PartialError) Error() string {
-	return "some of the session databases cannot be used: " + strings.Join(e.Names, ", ")
-}
-
-// insisting is the context key of Insist.
-type insisting struct{}
-
-// Insist marks the calls of an active run. The server calls it; the author of a
-// store needs it for tests of Insists only.
-func Insist(ctx context.Context) context.Context {
-	return context.WithValue(ctx, insisting{}, true)
-}
-
-// Insists reports whether a call belongs to an active run. While a store is
-// unavailable, such calls should wait until ctx is done, so that the run survives.
-// All others should fail immediately with an *UnavailableError.
-func Insists(ctx context.Context) bool { return ctx.Value(insisting{}) != nil }
 
 // Health tracks whether a store is available. A store in a database may have one,
 // and reports to it each call that failed because the database cannot be reached.
 // The first failure starts an Outage, and one goroutine probes the database until it
-// works again; until then the store fails or waits without trying (see Insists).
+// works again; until then the store fails or waits without trying (see session.Insists).
 type Health struct {
 	what  string // for the log
 	probe func(context.Context) error
@@ -172,11 +134,11 @@ func (h *Health) Check(ctx context.Context) error {
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		case <-late.C:
-			return &UnavailableError{Cause: errNoAnswer}
+			return &session.UnavailableError{Cause: errNoAnswer}
 		}
 	}
 	if o := h.Outage(); o != nil {
-		return &UnavailableError{Cause: o.Err}
+		return &session.UnavailableError{Cause: o.Err}
 	}
 	return nil
 }

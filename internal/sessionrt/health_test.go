@@ -1,4 +1,4 @@
-package session_test
+package sessionrt_test
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/parley-run/parley/internal/sessionrt"
 	"github.com/parley-run/parley/session"
 )
 
@@ -19,7 +20,7 @@ func TestHealthOutage(t *testing.T) {
 		broken := errors.New("no space left")
 		var probes atomic.Int64
 		var works atomic.Bool
-		h := session.NewHealth("the store", nil, func(context.Context) error {
+		h := sessionrt.NewHealth("the store", nil, func(context.Context) error {
 			if probes.Add(1); works.Load() {
 				return nil
 			}
@@ -56,7 +57,7 @@ func TestHealthCheck(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var probes atomic.Int64
 		var hang atomic.Bool
-		h := session.NewHealth("the store", nil, func(ctx context.Context) error {
+		h := sessionrt.NewHealth("the store", nil, func(ctx context.Context) error {
 			probes.Add(1)
 			if hang.Load() {
 				<-ctx.Done()

@@ -9,14 +9,15 @@ import (
 	"slices"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"github.com/parley-run/parley/internal/textindex"
 	"github.com/parley-run/parley/internal/textsearch"
 	"github.com/parley-run/parley/session"
 )
 
-// The index of what was said is written after the log, so that appending does not wait
-// for it. The writer notes the sessions that have grown; Index reads what is new of them.
+// The indexes of what was said and of feedback are written after the log, so that appending does not wait
+// for them. The writer notes the sessions that have grown; Index reads what is new of them.
 
 // saying is what Index has to do.
 type saying struct {
@@ -31,6 +32,10 @@ type lag struct {
 	ordinal, until, rewound int64
 	step                    textindex.Step
 	more                    bool // there are more after the step
+
+	rated, ratedThen int64                // until where feedback is indexed, and until where it is then
+	changed          bool                 // all feedback of the session is replaced
+	feedback         []*textindex.Opinion // by this
 }
 
 var _ session.Searcher = (*backend)(nil)
@@ -68,7 +73,7 @@ func (s *backend) walkUnsaid(ctx context.Context) error {
 	seen, last := 0, int64(0)
 	err := s.read(ctx, func(c *conn) error {
 		found, seen = nil, 0
-		return c.each(`SELECT ordinal, hidden = 0 AND sessions.seq > coalesce(u.seq, 0) FROM sessions LEFT JOIN said_until u ON u.session = ordinal
+		return c.each(`SELECT ordinal, hidden = 0 AND sessions.seq > coalesce(min(u.seq, u.feedback), 0) FROM sessions LEFT JOIN said_until u ON u.session = ordinal
 			WHERE ordinal > ? ORDER BY ordinal LIMIT ?`, []any{i.walked, textindex.Walk}, func(scan func(...any) error) error {
 			var lags bool
 			err := scan(&last, &lags)
@@ -112,7 +117,7 @@ func (s *backend) index(ctx context.Context, ordinals []int64) (more bool, err e
 				later = append(later, ordinal)
 			}
 			lags = append(lags, l)
-			added += len(l.step.Add) + len(l.step.Gone)
+			added += len(l.step.Add) + len(l.step.Gone) + len(l.feedback)
 		}
 		return nil
 	})
@@ -121,7 +126,7 @@ func (s *backend) index(ctx context.Context, ordinals []int64) (more bool, err e
 		err = s.write(ctx, func(c *conn) error {
 			changed = nil
 			for _, l := range lags {
-				ok, err := c.said(l)
+				ok, err := c.indexTexts(l)
 				if err != nil {
 					return err
 				}
@@ -146,21 +151,23 @@ var errEnough = errors.New("enough")
 func (c *conn) lag(ordinal int64) (*lag, error) {
 	l := &lag{ordinal: ordinal}
 	var seq int64
-	var owner []byte
-	err := c.one(`SELECT owner, sessions.seq, rewound, coalesce(u.seq, 0) FROM sessions LEFT JOIN said_until u ON u.session = ordinal
-		WHERE ordinal = ? AND hidden = 0`, []any{ordinal}, &owner, &seq, &l.rewound, &l.until)
-	if errors.Is(err, sql.ErrNoRows) || err == nil && seq <= l.until {
+	var owner, origin []byte
+	err := c.one(`SELECT owner, origin, sessions.seq, rewound, coalesce(u.seq, 0), coalesce(u.feedback, 0) FROM sessions LEFT JOIN said_until u ON u.session = ordinal
+		WHERE ordinal = ? AND hidden = 0`, []any{ordinal}, &owner, &origin, &seq, &l.rewound, &l.until, &l.rated)
+	from := min(l.until, l.rated)
+	if errors.Is(err, sql.ErrNoRows) || err == nil && seq <= from {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
 	log := &session.Session{Ordinal: ordinal}
-	if l.rewound > l.until {
+	whole := l.rewound > from
+	if whole {
 		err = c.entries(log, 0, seq)
 	} else {
 		add, size := addEntry(log), 0
-		err = c.each("SELECT seq, json, sum FROM events WHERE session = ? AND seq > ? ORDER BY seq LIMIT ?", []any{ordinal, l.until, textindex.Events},
+		err = c.each("SELECT seq, json, sum FROM events WHERE session = ? AND seq > ? ORDER BY seq LIMIT ?", []any{ordinal, from, textindex.Events},
 			func(scan func(...any) error) error {
 				if size > textindex.Bytes {
 					return errEnough
@@ -174,19 +181,32 @@ func (c *conn) lag(ordinal int64) (*lag, error) {
 		return nil, err
 	}
 	l.step = textindex.Next(textindex.Prefix([32]byte(owner)), log.Entries, l.until, l.rewound)
-	l.more = l.step.Until < seq
+	if !whole && textindex.Rates(log.Entries, l.rated) {
+		whole = true
+		if err := c.entries(log, 0, seq); err != nil {
+			return nil, err
+		}
+	}
+	l.ratedThen = l.rated
+	if n := len(log.Entries); n > 0 {
+		l.ratedThen = max(l.rated, log.Entries[n-1].Seq)
+	}
+	if whole {
+		l.changed, l.feedback = true, textindex.Feedback(log.Entries, origin)
+	}
+	l.more = min(l.step.Until, l.ratedThen) < seq
 	return l, nil
 }
 
-// said changes the index of a session. It reports false if the session has changed in
+// indexTexts changes the index of a session. It reports false if the session has changed in
 // a way that needs another change.
-func (c *conn) said(l *lag) (bool, error) {
-	var until, rewound int64
-	err := c.one("SELECT rewound, coalesce(u.seq, 0) FROM sessions LEFT JOIN said_until u ON u.session = ordinal WHERE ordinal = ?", []any{l.ordinal}, &rewound, &until)
+func (c *conn) indexTexts(l *lag) (bool, error) {
+	var until, rated, rewound int64
+	err := c.one("SELECT rewound, coalesce(u.seq, 0), coalesce(u.feedback, 0) FROM sessions LEFT JOIN said_until u ON u.session = ordinal WHERE ordinal = ?", []any{l.ordinal}, &rewound, &until, &rated)
 	if errors.Is(err, sql.ErrNoRows) {
 		return true, nil // it was deleted
 	}
-	if err != nil || until != l.until || rewound != l.rewound {
+	if err != nil || until != l.until || rated != l.rated || rewound != l.rewound {
 		return false, err
 	}
 	for _, seq := range l.step.Gone {
@@ -210,7 +230,13 @@ func (c *conn) said(l *lag) (bool, error) {
 			return false, err
 		}
 	}
-	return true, c.exec("INSERT INTO said_until (session, seq) VALUES (?, ?) ON CONFLICT DO UPDATE SET seq = excluded.seq", l.ordinal, l.step.Until)
+	if l.changed {
+		if err := c.rate(l.ordinal, l.feedback); err != nil {
+			return false, err
+		}
+	}
+	return true, c.exec("INSERT INTO said_until (session, seq, feedback) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET seq = excluded.seq, feedback = excluded.feedback",
+		l.ordinal, l.step.Until, l.ratedThen)
 }
 
 // saidID returns the id of a text with a time. Texts of one microsecond have ids that
@@ -234,19 +260,25 @@ func (c *conn) saidID(micros int64) (int64, error) {
 // Search implements session.Searcher.
 func (s *backend) Search(ctx context.Context, app, user, query string, page session.Page) ([]*session.Found, string, error) {
 	owner := session.Key{App: app, User: user}.OwnerDigest()
+	words := "" // for the index
 	read := func(q *textsearch.Query, token string, limit int) (list []textindex.Candidate, err error) {
 		below, err := (&session.Page{Token: token}).Below()
 		if err != nil {
 			return nil, err
 		}
 		err = s.read(ctx, func(c *conn) error {
-			list = nil
+			if list = nil; words == "" {
+				var err error
+				if words, err = c.match(q, textindex.Prefix(owner)); err != nil {
+					return err
+				}
+			}
 			// The words come first, and in the order of the result: no more is read than
 			// the page needs. A session that was rewound is found when its index is.
 			return c.each(`SELECT t.id, s.id, t.event, t.author, t.time, t.text FROM said_words AS w CROSS JOIN said AS t ON t.id = w.rowid
 				CROSS JOIN sessions AS s ON s.ordinal = t.session CROSS JOIN said_until AS u ON u.session = t.session
 				WHERE w.said_words MATCH ? AND w.rowid < ? AND s.owner = ? AND s.hidden = 0 AND s.rewound <= u.seq ORDER BY w.rowid DESC LIMIT ?`,
-				[]any{q.FTS5(textindex.Prefix(owner)), below, owner[:], limit}, func(scan func(...any) error) error {
+				[]any{words, below, owner[:], limit}, func(scan func(...any) error) error {
 					var one textindex.Candidate
 					var id, micros int64
 					err := scan(&id, &one.Session, &one.Event, &one.Author, &micros, &one.Text)
@@ -298,11 +330,38 @@ func (s *backend) Search(ctx context.Context, app, user, query string, page sess
 	return found, next, err
 }
 
+const (
+	// beginning is how many letters of a word have an index of their own; see the migrations.
+	beginning = 4
+	// maxMerged is how many words of texts are worth to be found before the newest texts are
+	// returned.
+	maxMerged = 5000
+)
+
+// match returns the query for the index of words. If the incomplete word is long and frequent,
+// it is made shorter: the index returns the newest texts with a short one first, and those
+// that do not match are left out later.
+func (c *conn) match(q *textsearch.Query, prefix string) (string, error) {
+	_, begun := q.Terms()
+	if utf8.RuneCountInString(begun) <= beginning {
+		return q.FTS5(prefix), nil
+	}
+	var n int
+	err := c.one("SELECT count(*) FROM (SELECT 1 FROM said_terms WHERE term >= ? AND term <= ? LIMIT ?)",
+		[]any{prefix + begun, prefix + begun + string(utf8.MaxRune), maxMerged}, &n)
+	if err != nil || n < maxMerged {
+		return q.FTS5(prefix), err
+	}
+	return q.ShortFTS5(prefix, beginning), nil
+}
+
 // unsay has the index of a session made again.
 func (c *conn) unsay(ordinal int64) error {
 	c.grown = append(c.grown, ordinal)
-	if err := c.exec("DELETE FROM said WHERE session = ?", ordinal); err != nil {
-		return err
+	for _, table := range []string{"said", "feedback"} {
+		if err := c.exec("DELETE FROM "+table+" WHERE session = ?", ordinal); err != nil {
+			return err
+		}
 	}
 	return c.exec("DELETE FROM said_until WHERE session = ?", ordinal)
 }
