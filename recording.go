@@ -5,6 +5,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/ident"
 	"github.com/parley-run/parley/internal/playback"
 	"github.com/parley-run/parley/internal/run"
@@ -44,19 +45,29 @@ func (s *Server) edges() func(run.Beginning) run.Edges {
 // newReplays is the service that repeats runs.
 func (s *Server) newReplays(names func(string) (model.Model, error)) *playback.Service {
 	cfg := &s.cfg
+	limits := cfg.Limits.engine() // what is recorded does not count for those of a day
+	limits.DayTokens, limits.DayCost, limits.WarnDayCost = 0, 0, 0
 	return &playback.Service{
-		Store: s.store, Recorder: s.recorder, Artifacts: s.artifacts, Models: names, Code: s.apps.Code,
+		Store: s.store, Recorder: s.recorder, Artifacts: s.artifacts, Models: names, Code: s.apps.Code, Logins: logins{s.logins},
+		MaySpend: s.engine.MaySpend, Spend: s.engine.Spend, Log: cfg.Log,
 		Engine: func(store session.Store, edges func(run.Beginning) run.Edges, other run.Logins) *run.Engine {
-			if other == nil {
-				other = logins{s.logins}
-			}
 			return run.NewEngine(run.Options{
 				Passive: true, Store: store, Agent: s.apps.Agent, Models: names, Log: cfg.Log, MaxModelCalls: cfg.Limits.ModelCalls, Now: cfg.Now,
 				Logins: other, CredentialCall: string(cfg.Logins.Call), Artifacts: s.artifacts,
-				Limits: cfg.Limits.engine(), Prices: s.prices, Bounds: cfg.Limits.bounds(), Observer: unstored{s.telemetry}, Edges: edges,
+				Limits: limits, Prices: s.prices, Bounds: cfg.Limits.bounds(), Observer: repeated{unstored{s.telemetry}}, Edges: edges,
 			})
 		},
 	}
+}
+
+// repeated hears of repetitions, whose usage is mostly that of the recording. What they
+// have used themselves is counted by the engine of the server.
+type repeated struct{ unstored }
+
+func (r repeated) Ended(row *session.Run, lost bool) {
+	free := *row
+	free.Usage, free.Models = event.Usage{}, nil
+	r.unstored.Ended(&free, lost)
 }
 
 // Replay repeats a run that has ended, with recorded answers of models and tools as

@@ -25,18 +25,22 @@ import (
 
 // edges counts the calls of models and tools.
 type edges struct {
-	models, tools atomic.Int64 // also lists of tools, code, and messages to other servers
-	name          string       // of the agent led, if it has another one
-	instruction   string       // of the agent led
-	described     string       // the description of the tool note
-	session       string       // the URL of the store
-	text          string       // what the model says in the end
+	models, tools atomic.Int64  // also lists of tools, code, and messages to other servers
+	name          string        // of the agent led, if it has another one
+	instruction   string        // of the agent led
+	described     string        // the description of the tool note
+	session       string        // the URL of the store
+	text          string        // what the model says in the end
+	answer        scripted.Step // in place of what models answer
 }
 
 // model is one that answers with answer, and counts.
 func (e *edges) model(answer scripted.Step) model.Model {
 	return scripted.Func(func(ctx context.Context, req *model.Request) iter.Seq2[*model.Response, error] {
 		e.models.Add(1)
+		if e.answer != nil {
+			return e.answer(ctx, req)
+		}
 		return answer(ctx, req)
 	})
 }
@@ -188,6 +192,13 @@ func (e *edges) trees(t *testing.T) map[string]*agent.Agent {
 		}
 		return scripted.Calls(&event.FunctionCall{Name: "note", Args: json.RawMessage(`{"text":"a"}`)}, &event.FunctionCall{Name: "note", Args: json.RawMessage(`{"text":"b"}`)})(ctx, req)
 	})
+	bare := lead
+	bare.Model = e.model(func(ctx context.Context, req *model.Request) iter.Seq2[*model.Response, error] {
+		if len(scripted.LastResponses(req)) > 0 {
+			return scripted.Say(done())(ctx, req)
+		}
+		return scripted.Calls(&event.FunctionCall{Name: "note"})(ctx, req)
+	})
 	lists := lead
 	lists.Tools, lists.Toolsets = []tool.Tool{e.tool("own", func(*tool.Context) (any, error) { return nil, nil })}, []tool.Toolset{listing{e, note()}}
 	listsLong := lead
@@ -204,6 +215,7 @@ func (e *edges) trees(t *testing.T) map[string]*agent.Agent {
 			ok(agent.NewRemote(agent.RemoteConfig{Config: agent.Config{Name: "farther"}, Remote: far{e}})),
 		}})),
 		"tool":    ok(agent.NewLLM(lead)),
+		"bare":    ok(agent.NewLLM(bare)),
 		"fails":   ok(agent.NewLLM(fails)),
 		"twice":   ok(agent.NewLLM(twice)),
 		"changed": ok(agent.NewLLM(changed)),
@@ -443,6 +455,7 @@ func TestReplayPlans(t *testing.T) {
 		{"from a step on", replay.Plan{From: 3}, 1, 0, "Done. now"},
 		{"another result", replay.Plan{Results: map[int]json.RawMessage{2: json.RawMessage(`{"noted":"no"}`)}}, 1, 0, "Done. now"},
 		{"another model", replay.Plan{From: 3, Model: "other"}, 0, 0, "I am another."},
+		{"another model for one call", replay.Plan{Live: []int{3}, Model: "other"}, 0, 0, "I am another."},
 		{"another instruction", replay.Plan{LiveModels: true, Model: "echo", Instructions: map[string]string{"led": "Say this."}}, 0, 0, "Say this."},
 		{"another temperature", replay.Plan{LiveModels: true, Model: "echo", Instructions: map[string]string{"led": "Say this."}, Temperature: new(0.25)}, 0, 0, "Say this. At 0.25."},
 	} {
@@ -489,6 +502,10 @@ func TestReplayRefuses(t *testing.T) {
 		{run, "set liveModels or from", replay.Plan{Temperature: new(0.5)}},
 		{run, "not negative", replay.Plan{LiveModels: true, Temperature: new(-1.0)}},
 		{run, "beginning with 1", replay.Plan{From: -1}},
+		{run, "no recorded call with the number 9", replay.Plan{Live: []int{1, 9}}},
+		{run, "no recorded call with the number 0", replay.Plan{Live: []int{0}}},
+		{run, "either made or gets another result", replay.Plan{Live: []int{2}, Results: map[int]json.RawMessage{2: json.RawMessage(`{}`)}}},
+		{run, "set liveModels or from", replay.Plan{Live: []int{2}, Model: "other"}},
 		{run, "no recorded call of a tool with the number 1", replay.Plan{Results: map[int]json.RawMessage{1: json.RawMessage(`{}`)}}},
 		{run, "not JSON", replay.Plan{Results: map[int]json.RawMessage{2: json.RawMessage(`{`)}}},
 	} {

@@ -168,8 +168,8 @@ func (a *Agent) Name() string { return a.name }
 // Description tells other agents what this one is for.
 func (a *Agent) Description() string { return a.description }
 
-// InputSchema returns LLMConfig.InputSchema; nil if there is none.
-func (a *Agent) InputSchema() json.RawMessage {
+func (engine) InputSchema(root agentrt.Agent) json.RawMessage {
+	a := root.(*Agent)
 	if a.llm == nil {
 		return nil
 	}

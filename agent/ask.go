@@ -226,6 +226,9 @@ func (d *drain) generate(req *model.Request, step *observedStep) (whole *model.R
 	if d.err == nil && d.whole == nil && d.failure == nil {
 		d.failure = errors.New("it ended without an answer")
 	}
+	if e, ok := ctx.inv.Edges.(agentrt.Recalling); ok && step != nil {
+		step.Recorded = e.Recalled(d.said)
+	}
 	step.answered(d.said, d.failure)
 	failure := d.failure
 	if failure == nil && d.err == nil && refuses(d.said) && refuses(d.whole) { // a callback may, too, and means it

@@ -284,7 +284,8 @@ func (s scene) account(t *testing.T, w *world, p *played, at moment) {
 			switch {
 			case strings.Contains(call.Name, "transfer") || strings.Contains(call.Name, "agent") || call.Name == "finish_task" || strings.Contains(call.Name, "missing"):
 			case byFunction(ev): // the tool of a node, which was called before
-				known[call.ID] = !fresh
+				// The event of another node may have stored the note before the call.
+				known[call.ID] = !fresh || at.notes["call/"+call.ID] != nil
 			case fresh, under[call.ID] != "" && effectOf(call.Name).Repeatable():
 				made[call.ID]++
 			}

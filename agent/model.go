@@ -3,17 +3,15 @@ package agent
 import (
 	"iter"
 
+	"github.com/parley-run/parley/internal/agentrt"
 	"github.com/parley-run/parley/model"
 )
 
-// Models iterates over the agents of the tree that a model drives, each with
-// its model: its own, or that of the nearest agent above it. Agents without one
-// are left out.
-func (a *Agent) Models() iter.Seq2[*Agent, model.Model] {
-	return func(yield func(*Agent, model.Model) bool) { a.models(yield) }
+func (engine) Models(root agentrt.Agent) iter.Seq2[agentrt.Agent, model.Model] {
+	return func(yield func(agentrt.Agent, model.Model) bool) { root.(*Agent).models(yield) }
 }
 
-func (a *Agent) models(yield func(*Agent, model.Model) bool) bool {
+func (a *Agent) models(yield func(agentrt.Agent, model.Model) bool) bool {
 	if a.llm != nil {
 		for one := a; one != nil; one = one.parent {
 			if one.llm != nil && one.llm.cfg.Model != nil {
@@ -32,8 +30,8 @@ func (a *Agent) models(yield func(*Agent, model.Model) bool) bool {
 	return true
 }
 
-// ModelConfig returns the agent's generation settings, nil for none.
-func (a *Agent) ModelConfig() *model.Config {
+func (engine) ModelConfig(one agentrt.Agent) *model.Config {
+	a := one.(*Agent)
 	if a.llm == nil {
 		return nil
 	}

@@ -6,6 +6,7 @@ package replay
 import (
 	"encoding/json"
 	"errors"
+	"slices"
 
 	"github.com/parley-run/parley/session"
 )
@@ -21,23 +22,48 @@ func (e *PlanError) Error() string { return e.Message }
 // Plan says which calls of a repetition get recorded answers. The zero value gives
 // recorded answers to all of them.
 type Plan struct {
-	// LiveModels and LiveTools make the calls instead.
+	// LiveModels and LiveTools make the calls instead. With From, or with Results and
+	// without LiveModels, tools are called only from there on.
 	LiveModels bool `json:"liveModels,omitempty"`
 	LiveTools  bool `json:"liveTools,omitempty"`
-	// From is the number of the first call that asks a model even if LiveModels is not
-	// set; 0 means none.
+	// From is the number of the recorded call from which on models are asked even if
+	// LiveModels is not set; 0 means none.
 	From int `json:"from,omitempty"`
-	// Model is asked in place of those of the agents. It requires LiveModels or From.
+	// Live are the numbers of recorded calls, of models or tools, that are made whatever
+	// the rest of the plan says.
+	Live []int `json:"live,omitempty"`
+	// Model is asked in place of those of the agents. It requires LiveModels, From, or
+	// a call of a model in Live.
 	Model string `json:"model,omitempty"`
 	// Instructions are given to models in place of those of the agents with these
-	// names. They require LiveModels or From.
+	// names. They require the same.
 	Instructions map[string]string `json:"instructions,omitempty"`
-	// Temperature is asked of models in place of that of the agents. It requires
-	// LiveModels or From.
+	// Temperature is asked of models in place of that of the agents. It requires the
+	// same.
 	Temperature *float64 `json:"temperature,omitempty"`
 	// Results replace those of tools, by the numbers of their calls in the recording.
 	// Models are asked from there on.
 	Results map[int]json.RawMessage `json:"results,omitempty"`
+}
+
+// Makes reports whether a repetition makes the recorded call with a number, instead of
+// answering it with what was recorded. The number 0 stands for a call that the recording
+// does not have, before the call from which on others are made.
+func (p *Plan) Makes(number int, kind Kind) bool {
+	if slices.Contains(p.Live, number) {
+		return true
+	}
+	if _, replaced := p.Results[number]; replaced && kind == ToolCall {
+		return false
+	}
+	on := p.From > 0 && number >= p.From
+	for n := range p.Results {
+		on = on || number > n
+	}
+	if kind == ModelCall {
+		return p.LiveModels || on
+	}
+	return p.LiveTools && (on || p.From == 0 && (p.LiveModels || len(p.Results) == 0))
 }
 
 // Kind is the kind of a call.
@@ -82,6 +108,12 @@ type Step struct {
 	Name string `json:"name"`
 	// Milliseconds is how long the call took.
 	Milliseconds float64 `json:"ms"`
+	// FirstMilliseconds is when the first piece of a model's answer came, after the
+	// beginning of the call. It is 0 if the answer did not come in pieces, or was
+	// recorded by an earlier version.
+	FirstMilliseconds float64 `json:"firstMs,omitempty"`
+	// Retries is how often the call of a model was repeated after a failure.
+	Retries int `json:"retries,omitempty"`
 
 	// Request is that to the model; nil if it is unknown.
 	Request *Request `json:"request,omitempty"`
@@ -152,6 +184,12 @@ type Call struct {
 	Replaced bool `json:"replaced,omitempty"`
 	// Milliseconds is how long a live call took.
 	Milliseconds float64 `json:"ms,omitempty"`
+	// Effect is what the tool of a live call declares to do outside: pure, idempotent,
+	// once or ask.
+	Effect string `json:"effect,omitempty"`
+	// Repeats means that the run has made the call, too, and that the tool does not
+	// declare to be pure: what it does outside may have been done twice.
+	Repeats bool `json:"repeats,omitempty"`
 	// Differences are those of the request to the recorded one.
 	Differences []Difference `json:"differences,omitempty"`
 }

@@ -11,6 +11,7 @@ package agentrt
 import (
 	"context"
 	"encoding/json"
+	"iter"
 	"slices"
 
 	"github.com/parley-run/parley/credential"
@@ -159,6 +160,17 @@ func CredentialCall(root Agent) string { return engine.CredentialCall(root) }
 // and a call of a tool only one with a function call.
 func OnlyModels(root Agent) bool { return engine.OnlyModels(root) }
 
+// Models iterates over the agents of the tree that a model drives, each with its model:
+// its own, or that of the nearest agent above it. Agents without one are left out.
+func Models(root Agent) iter.Seq2[Agent, model.Model] { return engine.Models(root) }
+
+// ModelConfig returns the settings for the model of an agent, nil for none.
+func ModelConfig(a Agent) *model.Config { return engine.ModelConfig(a) }
+
+// InputSchema returns the schema of what the agent takes in place of a message; nil for
+// none.
+func InputSchema(root Agent) json.RawMessage { return engine.InputSchema(root) }
+
 // IsReserved reports whether only the server asks users with a call of that name.
 // A tool cannot have such a name.
 func IsReserved(call string) bool { return engine.IsReserved(call) }
@@ -171,6 +183,9 @@ type Engine interface {
 	ReceivesMessages(root Agent) bool
 	CredentialCall(root Agent) string
 	OnlyModels(root Agent) bool
+	Models(root Agent) iter.Seq2[Agent, model.Model]
+	ModelConfig(a Agent) *model.Config
+	InputSchema(root Agent) json.RawMessage
 	IsReserved(call string) bool
 }
 

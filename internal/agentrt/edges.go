@@ -24,6 +24,13 @@ type Edges interface {
 	Listed(at Place) (tools []tool.Tool, ok bool)
 }
 
+// Recalling are Edges that answer calls of models with what they answered earlier.
+type Recalling interface {
+	// Recalled reports whether a response that Ask has yielded is such an answer. It
+	// must be called once for each answer of Ask.
+	Recalled(resp *model.Response) bool
+}
+
 // Names of calls that are made like those of tools: CodeCall executes the code that a
 // model has written, RemoteCall sends a message to an agent of another server.
 const (

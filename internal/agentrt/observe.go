@@ -59,8 +59,10 @@ type Step struct {
 	First time.Time
 	// Retries is how often the call of a model was repeated; nil if it is not counted.
 	Retries *atomic.Int64
-	// Response is that of the model, before callbacks change it.
+	// Response is that of the model, before callbacks change it. Recorded means that it
+	// is that of an earlier run, and that no model was called.
 	Response *model.Response
+	Recorded bool
 	// ErrorType and Error describe a failure, if there was one. Waiting means
 	// that there was none, but that the step needs an answer from outside.
 	ErrorType, Error string

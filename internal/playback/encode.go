@@ -1,6 +1,7 @@
 package playback
 
 import (
+	"encoding/json"
 	"slices"
 	"strconv"
 	"time"
@@ -18,6 +19,7 @@ const maxSearch = 64
 // event of the log has are the id of the event: a log only grows, and is deleted
 // together with its recordings. See stored for the format.
 func (r *recorder) encode(doc []byte) []byte {
+	r.first, r.events = r.log.Own(r.someEvents[:0])
 	doc = append(doc, `{"steps":[`...)
 	for i := range r.steps {
 		end := len(doc)
@@ -34,21 +36,18 @@ func (r *recorder) encode(doc []byte) []byte {
 }
 
 func (r *recorder) encodeStep(doc []byte, s *step) []byte {
-	if s.fixed != nil {
-		doc = append(doc, s.fixed.step...)
-	} else {
-		doc = member(append(doc, `{"kind":"tool"`...), "agent", s.at.Agent)
-		doc = wire.Quote(append(doc, `,"name":`...), s.name)
-	}
+	doc = appendMilliseconds(append(doc, `{"ms":`...), s.took)
 	doc = member(doc, "branch", s.at.Branch)
-	doc = appendMilliseconds(append(doc, `,"ms":`...), s.took)
+	if s.first > 0 {
+		doc = appendMilliseconds(append(doc, `,"firstMs":`...), s.first)
+	}
+	if s.again > 0 {
+		doc = strconv.AppendInt(append(doc, `,"retries":`...), int64(s.again), 10)
+	}
 	if s.fixed != nil {
 		doc = r.encodeRequest(doc, s)
 	} else {
-		doc = member(doc, "call", s.call)
-		if len(s.args) > 0 {
-			doc = append(append(doc, `,"args":`...), s.args...)
-		}
+		doc = r.encodeCall(doc, s)
 	}
 	switch {
 	case s.resp != nil:
@@ -76,7 +75,54 @@ func (r *recorder) encodeStep(doc []byte, s *step) []byte {
 	return append(doc, '}')
 }
 
+// encodeCall appends which tool was called: the number of the step whose answer has the
+// call, and the number of the call there, or the call itself.
+func (r *recorder) encodeCall(doc []byte, s *step) []byte {
+	if from, n, args := r.asked(s); from > 0 {
+		doc = strconv.AppendInt(append(doc, `,"from":[`...), int64(from), 10)
+		doc = append(strconv.AppendInt(append(doc, ','), int64(n), 10), ']')
+		if sameBytes(args, s.args) {
+			return doc
+		}
+	} else {
+		doc = member(doc, "agent", s.at.Agent)
+		doc = wire.Quote(append(doc, `,"name":`...), s.name)
+		doc = member(doc, "call", s.call)
+	}
+	if len(s.args) > 0 {
+		doc = append(append(doc, `,"args":`...), s.args...)
+	}
+	return doc
+}
+
+// asked returns the number of the step in whose answer the agent was asked to call a tool,
+// the number of the call there, and its arguments; 0 if there is none.
+func (r *recorder) asked(s *step) (from, n int, args json.RawMessage) {
+	if s.call == "" || len(s.args) == 0 {
+		return 0, 0, nil
+	}
+	for i := len(r.steps) - 1; i >= max(len(r.steps)-maxSearch, 0); i-- {
+		by := &r.steps[i]
+		if by.fixed == nil || by.at.Agent != s.at.Agent || by.event == nil || by.event.Content == nil {
+			continue
+		}
+		n := 0
+		for _, p := range by.event.Content.Parts {
+			if p.FunctionCall == nil {
+				continue
+			}
+			if n++; p.FunctionCall.ID == s.call && p.FunctionCall.Name == s.name {
+				return i + 1, n, p.FunctionCall.Args
+			}
+		}
+	}
+	return 0, 0, nil
+}
+
 func (r *recorder) encodeRequest(doc []byte, s *step) []byte {
+	if s.as == 0 {
+		doc = append(doc, s.fixed.step...)
+	}
 	doc = strconv.AppendInt(append(doc, `,"request":{"contents":`...), int64(s.count), 10)
 	if s.as > 0 {
 		doc = strconv.AppendInt(append(doc, `,"as":`...), int64(s.as), 10)
@@ -145,22 +191,33 @@ func (r *recorder) holder(at, end int, c *event.Content) *event.Event {
 	if at < 0 {
 		return nil
 	}
-	if ev := r.log.At(at); ev.ID != "" && sameContent(c, ev.Content) {
+	if ev := r.at(at); ev.ID != "" && sameContent(c, ev.Content) {
 		return ev
 	}
 	for i := end - 1; i >= max(end-maxSearch, 0); i-- {
-		if ev := r.log.At(i); ev.ID != "" && sameContent(c, ev.Content) {
+		if ev := r.at(i); ev.ID != "" && sameContent(c, ev.Content) {
 			return ev
 		}
 	}
 	return nil
 }
 
+// at returns an event of the log, an empty one if it was removed. Most are of the run.
+func (r *recorder) at(i int) *event.Event {
+	switch i -= r.first; {
+	case i < 0:
+		return r.log.At(i + r.first)
+	case i < len(r.events):
+		return r.events[i]
+	}
+	return &event.Event{}
+}
+
 // find returns the first event after a call that is the one with its answer; nil if
 // there is none.
 func (r *recorder) find(s *step, is func(*step, *event.Event) bool) *event.Event {
-	for i, end := s.seen, min(r.log.Len(), s.seen+maxSearch); i < end; i++ {
-		if ev := r.log.At(i); ev.ID != "" && is(s, ev) {
+	for i, end := s.seen, min(r.first+len(r.events), s.seen+maxSearch); i < end; i++ {
+		if ev := r.at(i); ev.ID != "" && is(s, ev) {
 			return ev
 		}
 	}

@@ -34,7 +34,7 @@ type encodedMember struct {
 }
 
 // minPart is how many bytes are worth a part.
-const minPart = 128
+const minPart = 64
 
 func newMember(name string, value []byte) encodedMember {
 	text := slices.Concat([]byte(`,"`+name+`":`), value)
@@ -113,7 +113,7 @@ type fixed struct {
 	tools       []model.Declaration
 	config      *model.Config
 	name        string // of the model
-	step        []byte // the beginning of the step
+	step        []byte // the members of the step
 	doc         []byte // the members of the request that are not parts
 	parts       []*session.RecordingPart
 }
@@ -134,7 +134,7 @@ func (e *encodings) of(app, agent, name string, req *model.Request) *fixed {
 		return last
 	}
 	f := &fixed{instruction: req.Instruction, tools: req.Tools, config: req.Config, name: name}
-	f.step = wire.Quote(append(member([]byte(`{"kind":"model"`), "agent", agent), `,"name":`...), name)
+	f.step = wire.Quote(append(member(nil, "agent", agent), `,"name":`...), name)
 	members := []encodedMember{e.tools(req.Tools), e.config(req.Config)}
 	if f.instruction != "" {
 		members = append(members, newMember("instruction", wire.Quote(nil, f.instruction)))

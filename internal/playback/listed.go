@@ -21,13 +21,14 @@ func (listedTool) Call(*tool.Context, json.RawMessage) (any, error) {
 }
 
 // Listed implements agentrt.Edges. The tools are those of the next recorded request of
-// the agent; if none was recorded, those that the agent has called.
+// the agent; if none was recorded, those that the agent has called. Toolsets are asked
+// only if a tool may be called before the request after that.
 func (p *player) Listed(at agentrt.Place) (list []tool.Tool, ok bool) {
-	if p.plan.LiveTools {
-		return nil, false
-	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if p.callsNext(at) {
+		return nil, false
+	}
 	var request *replay.Request
 	next := false // request is one that was not made yet
 	var called []replay.Declaration
@@ -52,6 +53,31 @@ func (p *player) Listed(at agentrt.Place) (list []tool.Tool, ok bool) {
 		list = append(list, listedTool{tool.Declaration{Name: d.Name, Description: d.Description, Parameters: d.Parameters, LongRunning: p.long[d.Name]}})
 	}
 	return list, true
+}
+
+// callsNext reports whether a tool may be called after the next request of an agent, and
+// before the one after that. p.mu must be held.
+func (p *player) callsNext(at agentrt.Place) bool {
+	if p.plan.Makes(0, replay.ToolCall) {
+		return true
+	}
+	requests := 0
+	for i, s := range p.recording.Steps {
+		switch {
+		case s.Agent != at.Agent || s.Branch != at.Branch:
+		case s.Kind == replay.ModelCall && !p.used[s]:
+			if requests++; requests == 2 {
+				return false
+			}
+			from := replay.Plan{From: p.plan.From, Results: p.plan.Results}
+			if p.plan.LiveTools && from.Makes(i+1, replay.ModelCall) {
+				return true // the model may ask for any of them
+			}
+		case s.Kind == replay.ToolCall && !p.used[s] && p.plan.Makes(i+1, replay.ToolCall):
+			return true
+		}
+	}
+	return requests == 0 && p.plan.LiveTools
 }
 
 // longRunning returns the names of the tools whose calls were long-running.

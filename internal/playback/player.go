@@ -1,10 +1,12 @@
 package playback
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -22,15 +24,18 @@ type player struct {
 	plan      *replay.Plan
 	recording *replay.Recording
 	models    func(name string) (model.Model, error)
-	stop      func(cause error) // ends the repetition
+	may       func() error               // refuses a call of a model; see Service.MaySpend
+	spend     func(resp *model.Response) // counts one
+	stop      func(cause error)          // ends the repetition
 	encoded   encodings
 	long      map[string]bool // the names of long-running tools
 
-	mu    sync.Mutex
-	used  map[*replay.Step]bool
-	calls []*replay.Call
-	sent  map[agentrt.Place]int // how many contents the last request of each agent had
-	live  bool                  // from now on, since a result was replaced
+	mu       sync.Mutex
+	used     map[*replay.Step]bool
+	calls    []*replay.Call
+	recalled map[*model.Response]bool // those of the recording that were yielded
+	sent     map[agentrt.Place]int    // how many contents the last request of each agent had
+	past     []string                 // branches with calls that the plan has changed, and what follows is live
 }
 
 // take finds the recorded counterpart of a call, and notes the call. compare returns
@@ -60,12 +65,41 @@ func (p *player) take(kind replay.Kind, at agentrt.Place, name string, compare f
 		}
 		p.used[found] = true
 	}
-	live := p.plan.LiveTools
-	if kind == replay.ModelCall {
-		live = p.plan.LiveModels || p.live || p.plan.From > 0 && c.Number >= p.plan.From
+	live := p.makes(c)
+	if kind == replay.ModelCall && p.follows(c) && !slices.Contains(p.past, at.Branch) {
+		p.past = append(p.past, at.Branch)
 	}
 	c.Live, c.Missing = live, !live && found == nil
 	return found, c, live
+}
+
+// makes reports whether a call is made. A call that was recorded before the one from
+// which on others are made is not, also if an agent in another branch is already there:
+// an effect must not depend on which of them is faster. p.mu must be held.
+func (p *player) makes(c *replay.Call) bool {
+	if p.plan.Makes(c.Recorded, c.Kind) {
+		return true
+	}
+	if _, replaced := p.plan.Results[c.Recorded]; replaced || c.Kind == replay.ToolCall && !p.plan.LiveTools {
+		return false
+	}
+	if c.Recorded > 0 && len(c.Differences) == 0 {
+		return false
+	}
+	if slices.ContainsFunc(p.past, func(branch string) bool { return !agentrt.Apart(branch, c.Branch) }) {
+		return true
+	}
+	return c.Kind == replay.ModelCall && p.follows(c)
+}
+
+// follows reports whether a call is the one from which on the plan has others made, or
+// follows it in the recording.
+func (p *player) follows(c *replay.Call) bool {
+	if c.Recorded == 0 {
+		return p.plan.From > 0 && c.Number >= p.plan.From
+	}
+	from := replay.Plan{From: p.plan.From, Results: p.plan.Results}
+	return from.Makes(c.Recorded, replay.ModelCall)
 }
 
 // Ask implements agentrt.Edges.
@@ -77,10 +111,32 @@ func (p *player) Ask(ctx context.Context, at agentrt.Place, m model.Model, req *
 		p.ask(ctx, c, m, req, yield)
 	case s == nil:
 		p.stop(errDiverged)
+		p.recall(nil)
 		yield(nil, errDiverged)
 	default:
-		yield(responseOf(s))
+		resp, err := responseOf(s)
+		p.recall(resp)
+		yield(resp, err)
 	}
+}
+
+// recall notes an answer for Recalled.
+func (p *player) recall(resp *model.Response) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.recalled == nil {
+		p.recalled = map[*model.Response]bool{}
+	}
+	p.recalled[resp] = true
+}
+
+// Recalled implements agentrt.Recalling.
+func (p *player) Recalled(resp *model.Response) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	recalled := p.recalled[resp]
+	delete(p.recalled, resp)
+	return recalled
 }
 
 // request returns a request as it is recorded.
@@ -105,9 +161,25 @@ func (p *player) request(at agentrt.Place, req *model.Request) *replay.Request {
 
 // ask calls a model as the plan says.
 func (p *player) ask(ctx context.Context, c *replay.Call, m model.Model, req *model.Request, yield func(*model.Response, error) bool) {
+	if err := p.may(); err != nil {
+		p.stop(err)
+		yield(nil, err)
+		return
+	}
 	defer p.took(c, time.Now())
+	var whole *model.Response
+	defer func() {
+		if whole != nil && whole.Usage != nil {
+			p.spend(whole)
+		}
+	}()
 	v := agentrt.Variant{Model: p.plan.Model, Instructions: p.plan.Instructions, Temperature: p.plan.Temperature}
-	v.Ask(ctx, agentrt.Place{Agent: c.Agent}, m, req, p.models, yield)
+	v.Ask(ctx, agentrt.Place{Agent: c.Agent}, m, req, p.models, func(resp *model.Response, err error) bool {
+		if err == nil && resp != nil && !resp.Partial {
+			whole = resp
+		}
+		return yield(resp, err)
+	})
 }
 
 func (p *player) took(c *replay.Call, since time.Time) {
@@ -123,18 +195,23 @@ func (p *player) Call(tc *tool.Context, at agentrt.Place, t tool.Tool, args json
 		if s.Args == nil && p.recording.FromLog {
 			return nil // nothing is known
 		}
-		return compareDocuments("args", s.Args, args)
+		return compareDocuments("args", orNone(s.Args), orNone(args))
 	})
 	if s != nil {
 		if result, ok := p.plan.Results[c.Recorded]; ok {
 			p.mu.Lock()
-			c.Replaced, c.Live, p.live = true, false, true
+			c.Replaced, c.Live = true, false
+			p.past = append(p.past, at.Branch)
 			p.mu.Unlock()
 			return result, nil
 		}
 	}
 	switch {
 	case live:
+		effect := cmp.Or(t.Declaration().Effect, tool.Once)
+		p.mu.Lock()
+		c.Effect, c.Repeats = string(effect), s != nil && effect != tool.Pure
+		p.mu.Unlock()
 		defer p.took(c, time.Now())
 		return t.Call(tc, args)
 	case s == nil:
@@ -142,6 +219,15 @@ func (p *player) Call(tc *tool.Context, at agentrt.Place, t tool.Tool, args json
 		return nil, errDiverged
 	}
 	return repeat(s, tc)
+}
+
+// orNone returns arguments as a tool gets them: a model may leave them out if there are
+// none.
+func orNone(args json.RawMessage) json.RawMessage {
+	if len(args) == 0 {
+		return json.RawMessage(`{}`)
+	}
+	return args
 }
 
 // repeat does with the context of a call what the tool did.

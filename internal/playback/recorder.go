@@ -7,11 +7,13 @@ import (
 	"maps"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/agentrt"
 	"github.com/parley-run/parley/internal/redact"
+	"github.com/parley-run/parley/internal/retry"
 	"github.com/parley-run/parley/internal/run"
 	"github.com/parley-run/parley/internal/toolresult"
 	"github.com/parley-run/parley/model"
@@ -22,41 +24,61 @@ import (
 // maxRecording is how many bytes of a run are recorded.
 const maxRecording = 4 << 20
 
-// recorder notes the calls of one run. It makes them as they would be made without
-// it. What the log has of them is not copied: encode refers to it.
-type recorder struct {
-	app     string
-	encoded *encodings
-	log     run.Log
-	message *event.Event // of the run; nil if it is not the last event
+// recorded are the edges of a recorded run. They make the calls as they would be made
+// without them. Agents may keep them longer than the run, so what they note is in a
+// recorder, which is used again.
+type recorded struct {
+	log run.Log
+	mu  sync.Mutex
+	of  *recorder // nil if the run has ended
+	own asking    // most runs call one model at a time (BenchmarkRecord)
+}
 
-	mu        sync.Mutex
+// recorder has the noted calls of one run. What the log has of them is not copied: encode
+// refers to it.
+type recorder struct {
+	to      *Recorder
+	key     session.Key
+	run     string
+	attempt int
+	tools   []tool.Declaration
+	state   []byte // in JSON
+	secrets agentrt.Secrets
+	log     run.Log
+	message *event.Event   // of the run; nil if it is not the last event
+	first   int            // the index of the first of events
+	events  []*event.Event // of the run, when it is encoded
+
 	steps     []step
 	bytes     int // of what the steps hold in encoded form
 	truncated bool
-	done      bool
 	parts     []*session.RecordingPart
 	shared    int // bytes of parts
 
-	// Most runs call one model at a time (BenchmarkRecord).
-	own  asking
-	used bool // own is
+	own        step               // of recorded.own, if that is used
+	doc        *session.Recording // to encode in; its members are not set
+	someSteps  [3]step            // for steps: most runs have a call of a model, one of a tool, and the answer
+	someEvents [6]*event.Event    // for events
 }
 
-// stepLists has lists of steps that can be used again.
-var stepLists = sync.Pool{New: func() any { return new(stepList) }}
+// recorders has those that can be used again.
+var recorders = sync.Pool{New: func() any { return new(recorder) }}
 
-// stepList has space for the steps of most runs: a call of a model, one of a tool, and
-// the answer.
-type stepList [3]step
+// release makes a recorder usable for another run.
+func (r *recorder) release() {
+	*r = recorder{doc: r.doc}
+	recorders.Put(r)
+}
 
 // step is a call that was answered.
 type step struct {
 	at    agentrt.Place
 	name  string // of the model or the tool
 	took  time.Duration
-	seen  int          // how many events the log had when the call was made
-	event *event.Event // the one with the answer, when the step is encoded
+	first time.Duration // until a piece of the answer; 0 if there was none
+	again int32         // how often the call of a model was repeated
+	seen  int           // how many events the log had when the call was made
+	event *event.Event  // the one with the answer, when the step is encoded
 
 	fixed *fixed           // of the request to a model
 	as    int32            // the number of the previous step with the same; 0 for none
@@ -79,50 +101,65 @@ type encodedAnswer struct {
 }
 
 // Ask implements agentrt.Edges.
-func (r *recorder) Ask(ctx context.Context, at agentrt.Place, m model.Model, req *model.Request, yield func(*model.Response, error) bool) {
-	a := r.asking()
-	contents := req.Contents()
-	s := &a.step
-	s.at, s.name, s.seen, s.count = at, m.Name(), r.log.Len(), int32(len(contents))
-	s.added = contents[r.before(s, req):]
-	a.yield, a.began = yield, time.Now()
-	m.Generate(ctx, req)(a.do)
-	if a == &r.own {
-		r.mu.Lock()
-		a.yield, a.step, r.used = nil, step{}, false
-		r.mu.Unlock()
+func (e *recorded) Ask(ctx context.Context, at agentrt.Place, m model.Model, req *model.Request, yield func(*model.Response, error) bool) {
+	contents, name := req.Contents(), m.Name()
+	a := e.ask(at, name, req, contents)
+	if a == nil {
+		m.Generate(ctx, req)(yield)
+		return
 	}
+	ctx, a.again = retry.Counting(ctx)
+	a.yield, a.began = yield, uptime()
+	m.Generate(ctx, req)(a.do)
+	e.mu.Lock()
+	a.yield, a.step, a.again = nil, nil, nil
+	e.mu.Unlock()
 }
 
-// asking returns a value for one call of a model.
-func (r *recorder) asking() *asking {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	a := &r.own
-	if r.used {
-		a = &asking{}
+// ask returns a value for one call of a model; nil if the run has ended.
+func (e *recorded) ask(at agentrt.Place, name string, req *model.Request, contents []*event.Content) *asking {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	r := e.of
+	if r == nil {
+		return nil
 	}
-	if r.used = true; a.do == nil {
-		a.r, a.do = r, a.take
+	a, s := &e.own, &r.own
+	if a.step != nil {
+		a, s = &asking{}, &step{}
 	}
+	if a.do == nil {
+		a.e, a.do = e, a.take
+	}
+	*s = step{at: at, name: name, seen: r.log.Len(), count: int32(len(contents))}
+	s.added = contents[r.before(s, req):]
+	a.step = s
 	return a
 }
 
 // asking is one call of a model. It is a struct because a loop over a function
 // allocates each variable that it changes.
 type asking struct {
-	r     *recorder
+	e     *recorded
 	do    func(*model.Response, error) bool // take
 	yield func(*model.Response, error) bool
-	began time.Time
-	step  step
+	began time.Duration
+	again *atomic.Int64
+	step  *step // nil if there is no call
 }
 
 func (a *asking) take(resp *model.Response, err error) bool {
+	if a.yield == nil {
+		return false // the call has ended
+	}
+	s := a.step
 	if err == nil && (resp == nil || resp.Partial) {
+		if resp != nil && s.first == 0 {
+			s.first = max(uptime()-a.began, time.Microsecond)
+		}
 		return a.yield(resp, err)
 	}
-	s := &a.step
+	s.again = int32(a.again.Load())
 	switch {
 	case err != nil:
 		s.encodedAnswer = failed(err)
@@ -131,16 +168,21 @@ func (a *asking) take(resp *model.Response, err error) bool {
 	default: // callbacks may change it
 		s.encodedAnswer = &encodedAnswer{output: encodeResponse(resp)}
 	}
-	a.r.add(s, a.began)
+	a.e.add(s, a.began)
 	return a.yield(resp, err)
 }
+
+// began is when the process began, approximately.
+var began = time.Now()
+
+// uptime is a time to compare with others. It costs less than time.Now, which also reads
+// the clock of the wall.
+func uptime() time.Duration { return time.Since(began) }
 
 // before returns the index of the first content of a request that the previous one of
 // the agent did not have; for the first request, that of the message. It sets what they
 // have in common.
 func (r *recorder) before(s *step, req *model.Request) int {
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	for i := len(r.steps) - 1; i >= 0; i-- {
 		last := &r.steps[i]
 		if last.fixed == nil || last.at.Agent != s.at.Agent || last.at.Branch != s.at.Branch {
@@ -151,11 +193,11 @@ func (r *recorder) before(s *step, req *model.Request) int {
 				s.as = int32(i + 1)
 			}
 		} else {
-			s.fixed = r.encoded.of(r.app, s.at.Agent, s.name, req)
+			s.fixed = r.to.encoded.of(r.key.App, s.at.Agent, s.name, req)
 		}
 		return added(int(last.count), int(s.count))
 	}
-	s.fixed = r.encoded.of(r.app, s.at.Agent, s.name, req)
+	s.fixed = r.to.encoded.of(r.key.App, s.at.Agent, s.name, req)
 	return added(0, int(s.count))
 }
 
@@ -168,15 +210,6 @@ func added(last, n int) int {
 	return last
 }
 
-// release forgets the steps. r.mu must be held.
-func (r *recorder) release() {
-	clear(r.steps)
-	if len(stepList{}) == cap(r.steps) {
-		stepLists.Put((*stepList)(r.steps[:cap(r.steps)]))
-	}
-	r.steps = nil
-}
-
 func failed(err error) *encodedAnswer {
 	if coded, ok := errors.AsType[*model.ResponseError](err); ok {
 		return &encodedAnswer{err: coded.Message, code: coded.Code}
@@ -185,10 +218,10 @@ func failed(err error) *encodedAnswer {
 }
 
 // Call implements agentrt.Edges.
-func (r *recorder) Call(tc *tool.Context, at agentrt.Place, t tool.Tool, args json.RawMessage) (any, error) {
+func (e *recorded) Call(tc *tool.Context, at agentrt.Place, t tool.Tool, args json.RawMessage) (any, error) {
 	d := t.Declaration()
-	s := step{at: at, name: d.Name, seen: r.log.Len(), call: tc.FunctionCallID, args: args}
-	began := time.Now()
+	s := step{at: at, name: d.Name, seen: e.log.Len(), call: tc.FunctionCallID, args: args}
+	began := uptime()
 	value, err := t.Call(tc, args)
 	if err == nil {
 		value, err = s.returned(&d, value, tc.Actions)
@@ -196,12 +229,12 @@ func (r *recorder) Call(tc *tool.Context, at agentrt.Place, t tool.Tool, args js
 		s.encodedAnswer = failed(err)
 		s.output = outputOf(nil, tc.Actions)
 	}
-	r.add(&s, began)
+	e.add(&s, began)
 	return value, err
 }
 
 // Listed implements agentrt.Edges: toolsets are asked.
-func (*recorder) Listed(agentrt.Place) ([]tool.Tool, bool) { return nil, false }
+func (*recorded) Listed(agentrt.Place) ([]tool.Tool, bool) { return nil, false }
 
 // returned notes the result of a tool, and returns it in the encoded form, so that it
 // is encoded once.
@@ -262,12 +295,13 @@ func encodeResponse(resp *model.Response) json.RawMessage {
 	})
 }
 
-// add adds a step.
-func (r *recorder) add(s *step, began time.Time) {
-	s.took = time.Since(began)
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.done {
+// add adds a step, unless the run has ended.
+func (e *recorded) add(s *step, began time.Duration) {
+	s.took = uptime() - began
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	r := e.of
+	if r == nil {
 		return
 	}
 	if s.encodedAnswer != nil {
@@ -278,7 +312,7 @@ func (r *recorder) add(s *step, began time.Time) {
 		return
 	}
 	if r.steps == nil {
-		r.steps = stepLists.Get().(*stepList)[:0] //nolint:forcetypeassert // it has nothing else
+		r.steps = r.someSteps[:0]
 	}
 	r.steps = append(r.steps, *s)
 }

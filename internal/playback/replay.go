@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"slices"
 	"sync"
@@ -26,8 +27,15 @@ type Service struct {
 	Recorder  *Recorder
 	Artifacts *artifact.Store
 	Models    func(name string) (model.Model, error)
-	// Engine creates an engine like the one of the server, with another store. logins
-	// is nil for those of the server.
+	// Logins are those of the server.
+	Logins run.Logins
+	// MaySpend returns an error if the user of a session may not call models any more
+	// today, and Spend counts a call of a model that was made.
+	MaySpend func(ctx context.Context, key session.Key) error
+	Spend    func(ctx context.Context, key session.Key, version string, u *event.Usage) error
+	Log      *slog.Logger
+	// Engine creates an engine like the one of the server, with another store and other
+	// logins.
 	Engine func(store session.Store, edges func(run.Beginning) run.Edges, logins run.Logins) *run.Engine
 	// Code identifies the current code of an application; empty if it is unknown.
 	Code func(app string) string
@@ -127,6 +135,11 @@ func (s *Service) Replay(ctx context.Context, key session.Key, runID, id string,
 	if err := checkPlan(&plan, recording); err != nil {
 		return nil, err
 	}
+	if asksModels(&plan, recording) {
+		if err := s.MaySpend(ctx, key); err != nil {
+			return nil, err
+		}
+	}
 	fork := session.Key{App: key.App, User: key.User, ID: id}
 	place := func(k session.Key) artifact.Place { return artifact.Place{App: k.App, User: k.User, Session: k.ID} }
 	if err := s.Artifacts.Copy(ctx, place(key), place(fork)); err != nil {
@@ -206,9 +219,19 @@ func (s *Service) play(ctx context.Context, of *original, fork session.Key, reco
 			_ = started.run.Cancel(ctx)
 		}
 	}}
+	p.may = func() error { return s.MaySpend(ctx, of.session.Key) }
+	p.spend = func(resp *model.Response) {
+		// The call was made, whatever becomes of the repetition.
+		if err := s.Spend(context.WithoutCancel(ctx), of.session.Key, resp.ModelVersion, resp.Usage); err != nil {
+			s.Log.Error("could not count a call of a model in a repetition", "err", err, "session_id", of.session.ID, "run_id", of.run.ID)
+		}
+	}
 	var logins run.Logins = noLogins{}
-	if plan.LiveTools {
-		logins = nil
+	switch {
+	case plan.Makes(0, replay.ToolCall):
+		logins = s.Logins
+	case callsTools(plan, recording):
+		logins = keptLogins{s.Logins}
 	}
 	engine := s.Engine(store, func(run.Beginning) run.Edges { return repetition{p, newOrder(of.events)} }, logins)
 	defer func() {
@@ -255,8 +278,12 @@ func (s *Service) play(ctx context.Context, of *original, fork session.Key, reco
 	}
 	report := s.report(of, p, events)
 	report.Session, report.Status, report.Failure = fork.ID, result.Run.Status, result.Run.Failure
-	if started.cause != nil {
+	if limit, ok := errors.AsType[*run.LimitError](started.cause); ok {
+		report.Status, report.Failure = session.Failed, &session.Failure{Type: limit.Code, Message: limit.Message}
+	} else if errors.Is(started.cause, errDiverged) {
 		report.Status, report.Failure = session.Failed, &session.Failure{Type: "diverged", Message: started.cause.Error()}
+	} else if started.cause != nil {
+		return nil, nil, fmt.Errorf("repeat the run: %w", started.cause)
 	}
 	report.Same = report.Same && report.Status == of.status()
 	return report, entries, nil
@@ -307,3 +334,15 @@ func (noLogins) Receive(_ context.Context, _ session.Key, _ string, _ *credentia
 }
 
 func (noLogins) Complete(context.Context, session.Key, string, *credential.Config) error { return nil }
+
+// keptLogins are the logins that users have, for a repetition that calls tools from some
+// call on. The answer to a login was used up before.
+type keptLogins struct{ run.Logins }
+
+func (keptLogins) Receive(_ context.Context, _ session.Key, _ string, _ *credential.Config, answer json.RawMessage) (json.RawMessage, error) {
+	return answer, nil
+}
+
+func (keptLogins) Complete(context.Context, session.Key, string, *credential.Config) error {
+	return nil
+}

@@ -186,6 +186,12 @@ func (t *tracer) step(parent *Span, s *storedStep, start, end time.Time, id stri
 		return
 	}
 	attributes[operationName], attributes["gen_ai.request.model"] = "generate_content", s.Name
+	if s.FirstMilliseconds > 0 {
+		attributes["parley.model.first_token_seconds"] = s.FirstMilliseconds / 1000
+	}
+	if s.Retries > 0 {
+		attributes["parley.model.retries"] = s.Retries
+	}
 	if id == "" {
 		attributes[eventID] = "" // ADK's developer UI drops all spans if one of these has none
 	}

@@ -1,6 +1,7 @@
 package playback
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,20 +13,26 @@ import (
 )
 
 // stored is a recording as it is stored. What the log has is the id of an event there,
-// and what other recordings of the session also have is a part; recordings of earlier
-// versions have everything in full.
+// what an earlier step has is the number of that step, and what other recordings of the
+// session also have is a part; recordings of earlier versions have everything in full.
 type stored struct {
 	replay.Recording
 
 	Steps []*storedStep `json:"steps"`
 }
 
+// storedStep has a kind only in recordings of earlier versions: calls of models have a
+// request.
 type storedStep struct {
 	replay.Step
 
 	Request *storedRequest `json:"request"`
 	// Event is the event with the answer.
 	Event string `json:"event"`
+	// From are the numbers of the step whose answer asked for the call of a tool, and of
+	// the call in that answer. The step then has neither agent, name nor id of the call,
+	// and arguments only if they are others.
+	From []int `json:"from"`
 }
 
 type storedRequest struct {
@@ -33,7 +40,8 @@ type storedRequest struct {
 	// with that event, or 0 for the message.
 	replay.Request
 
-	// As is the number of the step with the same instruction, tools and settings.
+	// As is the number of the step of the same agent and model with the same instruction,
+	// tools and settings. The step then has neither agent nor name.
 	As int `json:"as"`
 	// Parts are the numbers of the parts that have them.
 	Parts []int `json:"parts"`
@@ -47,8 +55,10 @@ func read(one *session.Recording) (*stored, error) {
 	}
 	for _, s := range r.Steps {
 		if s.Request == nil {
+			s.Kind = cmp.Or(s.Kind, replay.ToolCall)
 			continue
 		}
+		s.Kind = cmp.Or(s.Kind, replay.ModelCall)
 		for _, n := range s.Request.Parts {
 			if n < 1 || n > len(one.Parts) {
 				return nil, errPart
@@ -128,10 +138,15 @@ func (r *references) event(id string) (*event.Event, error) {
 // resolve replaces what a step refers to; before are those before it.
 func (r *references) resolve(before []*storedStep, s *storedStep) error {
 	if s.Request != nil {
-		if err := r.request(before, s.Request); err != nil {
+		if err := r.request(before, s); err != nil {
 			return err
 		}
 		s.Step.Request = &s.Request.Request
+	}
+	if len(s.From) > 0 {
+		if err := r.call(before, s); err != nil {
+			return err
+		}
 	}
 	if s.Event == "" {
 		return nil
@@ -156,13 +171,40 @@ func (r *references) resolve(before []*storedStep, s *storedStep) error {
 	return errReference
 }
 
-func (r *references) request(before []*storedStep, req *storedRequest) error {
+// call sets which tool was called.
+func (r *references) call(before []*storedStep, s *storedStep) error {
+	if len(s.From) != 2 || s.From[0] < 1 || s.From[0] > len(before) {
+		return errReference
+	}
+	by := before[s.From[0]-1]
+	ev, err := r.event(by.Event)
+	if err != nil {
+		return err
+	}
+	calls, n := ev.FunctionCalls(), s.From[1]
+	if n < 1 || n > len(calls) {
+		return errReference
+	}
+	call := calls[n-1]
+	s.Agent, s.Name, s.Call = by.Agent, call.Name, call.ID
+	if len(s.Args) == 0 {
+		s.Args = call.Args
+	}
+	return nil
+}
+
+func (r *references) request(before []*storedStep, s *storedStep) error {
+	req := s.Request
 	if req.As > 0 {
 		if req.As > len(before) || before[req.As-1].Request == nil {
 			return errReference
 		}
-		same := before[req.As-1].Request
+		step := before[req.As-1]
+		same := step.Request
 		req.Instruction, req.Tools, req.Config = same.Instruction, same.Tools, same.Config
+		if s.Name == "" {
+			s.Agent, s.Name = step.Agent, step.Name
+		}
 	}
 	for i, c := range req.Added {
 		if len(c) == 0 || c[0] == '{' {

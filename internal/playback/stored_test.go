@@ -2,6 +2,8 @@ package playback
 
 import (
 	"errors"
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/parley-run/parley/event"
@@ -33,9 +35,14 @@ const (
 		`{"kind":"tool","agent":"a","name":"note","ms":0.001,"call":"c","args":{},"event":"e2"},` +
 		`{"kind":"model","agent":"a","name":"n","ms":2,"request":{"contents":3,"as":1,"added":[1,"e2"]},"output":{"content":{"role":"model","parts":[{"text":"done"}]}}}],"code":"x"}`
 	// inParts has what other recordings of the session also have as a part.
-	inParts = `{"steps":[{"kind":"model","agent":"a","name":"n","ms":1.5,"request":{"contents":1,"parts":[2,1],"added":[0]},"event":"e1"},` +
+	inParts = `{"steps":[{"kind":"model","agent":"a","name":"n","ms":1.5,"firstMs":0.5,"retries":2,"request":{"contents":1,"parts":[2,1],"added":[0]},"event":"e1"},` +
 		`{"kind":"tool","agent":"a","name":"note","ms":0.001,"call":"c","args":{},"event":"e2"},` +
 		`{"kind":"model","agent":"a","name":"n","ms":2,"request":{"contents":3,"as":1,"added":[1,"e2"]},"output":{"content":{"role":"model","parts":[{"text":"done"}]}}}],"code":"x"}`
+	// short refers to earlier steps for whatever they have.
+	short = `{"steps":[{"ms":1.5,"agent":"a","name":"n","request":{"contents":1,"parts":[2,1],"added":[0]},"event":"e1"},` +
+		`{"ms":0.001,"from":[1,1],"event":"e2"},` +
+		`{"ms":2,"request":{"contents":3,"as":1,"added":[1,2]},"output":{"content":{"role":"model","parts":[{"text":"done"}]}}},` +
+		`{"ms":0.001,"from":[1,1],"args":{"other":1},"error":"no"}],"code":"x"}`
 	dangling = `{"steps":[{"kind":"model","agent":"a","name":"n","ms":1.5,"event":"gone"}]}`
 )
 
@@ -50,7 +57,7 @@ func recordings(docs ...string) (list []*session.Recording) {
 
 func TestParseStored(t *testing.T) {
 	t.Parallel()
-	for _, doc := range []string{inFull, referring, inParts} {
+	for _, doc := range []string{inFull, referring, inParts, short} {
 		r, err := parse(recordings(doc), aRun(t))
 		if err != nil {
 			t.Fatal(err)
@@ -64,9 +71,24 @@ func TestParseStored(t *testing.T) {
 			t.Errorf("the response is %+v, %v", resp, err)
 		}
 	}
-	r, err := parse(recordings(referring), aRun(t))
+	for _, doc := range []string{referring, inParts, short} {
+		checkSteps(t, doc)
+	}
+}
+
+func checkSteps(t *testing.T, doc string) {
+	t.Helper()
+	r, err := parse(recordings(doc), aRun(t))
 	if err != nil {
 		t.Fatal(err)
+	}
+	for i, want := range []string{"model a n  ", "tool a note c {}", "model a n  ", `tool a note c {"other":1}`} {
+		if i == len(r.Steps) && doc != short {
+			break
+		}
+		if s := r.Steps[i]; fmt.Sprint(s.Kind, " ", s.Agent, " ", s.Name, " ", s.Call, " ", string(s.Args)) != want {
+			t.Errorf("step %d is %+v, want %s", i+1, s, want)
+		}
 	}
 	if result, actions, err := resultOf(r.Steps[1]); err != nil || string(result) != `{"ok":true}` || !actions.Empty() {
 		t.Errorf("the result is %s, %+v, %v", result, actions, err)
@@ -93,6 +115,9 @@ func TestParseParts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if first := r.Steps[0]; first.FirstMilliseconds != 0.5 || first.Retries != 2 || r.Steps[2].FirstMilliseconds != 0 || r.Steps[2].Retries != 0 {
+		t.Errorf("the first step is %+v, the last %+v", first, r.Steps[2])
+	}
 	for _, i := range []int{0, 2} {
 		if req := r.Steps[i].Request; req.Instruction != "Be kind." || string(req.Tools) != `[{"name":"note"}]` {
 			t.Errorf("the request of step %d is %+v", i+1, req)
@@ -118,5 +143,16 @@ func TestParseDangling(t *testing.T) {
 	r, err := parse(recordings(dangling, referring), aRun(t))
 	if err != nil || len(r.Steps) != 3 {
 		t.Errorf("after a takeover: %+v, %v", r, err)
+	}
+}
+
+// Steps may only refer to what is there.
+func TestParseReferences(t *testing.T) {
+	t.Parallel()
+	for _, from := range []string{"[0,1]", "[2,1]", "[9,1]", "[1,0]", "[1,2]", "[1]", "[1,1,1]"} {
+		doc := strings.Replace(short, "[1,1]", from, 1)
+		if _, err := parse(recordings(doc), aRun(t)); !errors.Is(err, errReference) {
+			t.Errorf("a call from %s: %v", from, err)
+		}
 	}
 }

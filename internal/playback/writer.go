@@ -11,12 +11,10 @@ import (
 	"time"
 
 	"github.com/parley-run/parley/event"
-	"github.com/parley-run/parley/internal/agentrt"
 	"github.com/parley-run/parley/internal/run"
 	"github.com/parley-run/parley/internal/wire"
 	"github.com/parley-run/parley/replay"
 	"github.com/parley-run/parley/session"
-	"github.com/parley-run/parley/tool"
 )
 
 // retention is how often old recordings are deleted.
@@ -33,6 +31,16 @@ const writeDelay = 100 * time.Millisecond
 // fullBatch is how many bytes of recordings are stored without delay.
 const fullBatch = 4 << 20
 
+// usualBytes is how many bytes most recordings have at most (BenchmarkRecord).
+const usualBytes = 384
+
+// maxFree is how many recordings that are stored are used again, and maxFreeBytes how many
+// bytes each of them may have.
+const (
+	maxFree      = 1024
+	maxFreeBytes = 2 << 10
+)
+
 // Recorder records runs. It stores recordings together, some time after their runs.
 type Recorder struct {
 	store   session.Recordings
@@ -48,6 +56,8 @@ type Recorder struct {
 
 	mu      sync.Mutex
 	pending []*session.Recording
+	spare   []*session.Recording // empty, for those after pending
+	free    []*session.Recording // that are stored
 	bytes   int
 	idle    chan struct{} // closed when everything is stored; nil if nothing is pending
 }
@@ -68,25 +78,15 @@ func (r *Recorder) Edges(b run.Beginning) run.Edges {
 	if r.share < 1 && rand.Float64() >= r.share { //nolint:gosec // it only chooses
 		return nil
 	}
-	edges := &recorded{to: r, work: b.Work, tools: b.Tools, state: sharedState(b.Log.Shared()), secrets: b.Secrets}
-	edges.app, edges.encoded, edges.log = b.Key.App, &r.encoded, b.Log
+	to := recorders.Get().(*recorder) //nolint:forcetypeassert // it has nothing else
+	to.to, to.key, to.run, to.attempt = r, b.Key, b.Run, b.Attempt
+	to.tools, to.state, to.secrets, to.log = b.Tools, sharedState(b.Log.Shared()), b.Secrets, b.Log
 	if n := b.Log.Len(); n > 0 {
 		if last := b.Log.At(n - 1); last.Author == event.User && last.InvocationID == b.Run {
-			edges.message = last
+			to.message = last
 		}
 	}
-	return edges
-}
-
-// recorded are the edges of a recorded run.
-type recorded struct {
-	recorder
-
-	to      *Recorder
-	work    run.Work
-	tools   []tool.Declaration
-	state   []byte // in JSON
-	secrets agentrt.Secrets
+	return &recorded{log: b.Log, of: to}
 }
 
 // maxState is how many bytes of shared state are recorded. It is not recorded if there
@@ -105,21 +105,30 @@ func sharedState(shared session.State) []byte {
 	return doc
 }
 
-// buffers has those in which recordings are encoded.
-var buffers = sync.Pool{New: func() any { return new([]byte) }}
-
-// maxBuffer is the largest buffer that is used again.
-const maxBuffer = 64 << 10
-
 // Done stores the recording.
-func (r *recorded) Done() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.done = true
-	buffer := buffers.Get().(*[]byte) //nolint:forcetypeassert // it has nothing else
-	doc := r.encode((*buffer)[:0])
+func (e *recorded) Done() {
+	e.mu.Lock()
+	r, asking := e.of, e.own.step != nil
+	e.of = nil
+	e.mu.Unlock()
+	if r == nil {
+		return
+	}
+	r.store()
+	if !asking { // a model that is still asked has r.own
+		r.release()
+	}
+}
+
+// store encodes the recording, and passes it on.
+func (r *recorder) store() {
+	one := r.doc
+	if one == nil {
+		one = &session.Recording{JSON: make([]byte, 0, usualBytes)}
+	}
+	doc := r.encode(one.JSON[:0])
 	if r.to.code != nil {
-		doc = wire.Quote(append(doc, `,"code":`...), r.to.code(r.work.Key.App))
+		doc = wire.Quote(append(doc, `,"code":`...), r.to.code(r.key.App))
 	}
 	if len(r.tools) > 0 {
 		list := make([]replay.Declaration, len(r.tools))
@@ -137,20 +146,16 @@ func (r *recorded) Done() {
 		doc = append(doc, `,"truncated":true`...)
 	}
 	doc = append(doc, '}')
-	kept := append([]byte(nil), doc...)
-	if *buffer = doc; cap(doc) <= maxBuffer {
-		buffers.Put(buffer)
-	}
 	if r.secrets != nil {
-		kept = r.secrets.Scrub(kept)
+		doc = r.secrets.Scrub(doc)
 		r.scrubParts()
 	}
-	r.to.add(&session.Recording{Key: r.work.Key, Run: r.work.Run, Attempt: r.work.Attempt, JSON: kept, Parts: r.parts})
-	r.release()
+	*one = session.Recording{Key: r.key, Run: r.run, Attempt: r.attempt, JSON: doc, Parts: r.parts}
+	r.doc = r.to.add(one)
 }
 
 // scrubParts removes secrets from the parts.
-func (r *recorded) scrubParts() {
+func (r *recorder) scrubParts() {
 	for i, p := range r.parts {
 		if clean := r.secrets.Scrub(p.JSON); !bytes.Equal(clean, p.JSON) {
 			r.parts = slices.Clone(r.parts) // others have it too
@@ -168,13 +173,15 @@ func size(r *session.Recording) int {
 	return n
 }
 
-func (r *Recorder) add(one *session.Recording) {
+// add passes a recording on. It returns one that can be used for another run, nil if there
+// is none.
+func (r *Recorder) add(one *session.Recording) (free *session.Recording) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	bytes := size(one)
 	if r.bytes+bytes > maxPending {
 		r.log.Warn("dropped the recording of a run: the store is too slow", "run_id", one.Run)
-		return
+		return nil
 	}
 	r.pending, r.bytes = append(r.pending, one), r.bytes+bytes
 	if r.idle == nil {
@@ -184,6 +191,10 @@ func (r *Recorder) add(one *session.Recording) {
 	if r.bytes > fullBatch {
 		signal(r.now)
 	}
+	if n := len(r.free); n > 0 {
+		free, r.free = r.free[n-1], r.free[:n-1]
+	}
+	return free
 }
 
 func signal(to chan struct{}) {
@@ -224,31 +235,39 @@ func (r *Recorder) write() {
 // maxBatch is how many recordings are stored together.
 const maxBatch = 64
 
+// put stores what is pending.
 func (r *Recorder) put(ctx context.Context) {
-	for {
-		r.mu.Lock()
-		n := min(len(r.pending), maxBatch)
-		batch := r.pending[:n:n]
-		r.mu.Unlock()
-		if n > 0 {
-			if err := r.store.PutRecordings(ctx, batch); err != nil {
-				r.log.Warn("could not store recordings of runs", "err", err, "runs", n)
-			}
-		}
-		r.mu.Lock()
-		for _, one := range batch {
-			r.bytes -= size(one)
-		}
-		if r.pending = r.pending[n:]; len(r.pending) == 0 {
-			r.pending = nil
-			if r.idle != nil {
-				close(r.idle)
-				r.idle = nil
-			}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for len(r.pending) > 0 {
+		all := r.pending
+		r.pending, r.spare = r.spare, nil
+		for batch := range slices.Chunk(all, maxBatch) {
 			r.mu.Unlock()
-			return
+			if err := r.store.PutRecordings(ctx, batch); err != nil {
+				r.log.Warn("could not store recordings of runs", "err", err, "runs", len(batch))
+			}
+			r.mu.Lock()
+			r.reuse(batch)
 		}
-		r.mu.Unlock()
+		if clear(all); cap(all) <= maxFree {
+			r.spare = all[:0]
+		}
+	}
+	if r.idle != nil {
+		close(r.idle)
+		r.idle = nil
+	}
+}
+
+// reuse has recordings that are stored used again. r.mu must be held.
+func (r *Recorder) reuse(batch []*session.Recording) {
+	for _, one := range batch {
+		r.bytes -= size(one)
+		if len(r.free) < maxFree && cap(one.JSON) <= maxFreeBytes {
+			*one = session.Recording{JSON: one.JSON[:0]}
+			r.free = append(r.free, one)
+		}
 	}
 }
 
