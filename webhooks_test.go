@@ -16,12 +16,15 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
 	"github.com/parley-run/parley"
 	"github.com/parley-run/parley/internal/testkit"
+	"github.com/parley-run/parley/session"
+	"github.com/parley-run/parley/session/sqlite"
 )
 
 // hookServer is a server with a store in a file, and who calls it.
@@ -195,13 +198,17 @@ func TestWebhookOfRequest(t *testing.T) {
 	const runs = "/apps/weather/users/ann/sessions/s1/runs"
 	started := s.send("POST", runs, fmt.Sprintf(`{"newMessage":{"parts":[{"text":"weather in Rome"}]},"webhook":{"url":%q}}`, h.URL), 202)
 	testkit.Eventually(t, "two events", func() bool { return h.types("s1") == "run.completed run.completed" })
-	for i, one := range h.list() {
-		if err := verified(secret, one); (err == nil) != (i == 0) {
-			t.Errorf("the signature of request %d: %v", i, err)
+	for _, one := range h.list() { // each has a receiver of its own, so that either may be the first
+		signed := one.body.RunID != started["id"]
+		if err := verified(secret, one); (err == nil) != signed {
+			t.Errorf("the signature of the event about %s: %v", one.body.RunID, err)
 		}
-		if i == 1 && (one.body.RunID != started["id"] || one.Get("Webhook-Signature") != "") {
+		if !signed && one.Get("Webhook-Signature") != "" {
 			t.Errorf("the event about %v is %s, with the headers %v", started["id"], one.doc, one.Header)
 		}
+	}
+	if got := h.list(); got[0].body.RunID == got[1].body.RunID {
+		t.Errorf("both events are about %s", got[0].body.RunID)
 	}
 	for _, body := range []string{`{}`, `{"url":"ftp://example.com"}`, `{"url":"http://192.168.0.1/x"}`, `{"url":"https://example.com","secret":"x"}`, `{"url":"https://example.com","events":["none"]}`} {
 		refused := s.send("POST", runs, `{"newMessage":{"parts":[{"text":"weather in Rome"}]},"webhook":`+body+`}`, 422)
@@ -307,6 +314,166 @@ func TestWebhookOperations(t *testing.T) {
 		}
 		s.send("POST", "/apps/weather/webhooks", fmt.Sprintf(`{"url":%q}`, h.URL), want)
 	}
+}
+
+// What was given up is listed for all kinds of receivers, without what is secret in their
+// addresses, and can be sent again.
+func TestDeadLetters(t *testing.T) {
+	t.Parallel()
+	path, key := filepath.Join(t.TempDir(), "s.db"), newKey()
+	var up atomic.Bool
+	h := newHooks(t, func(int) int {
+		if up.Load() {
+			return http.StatusNoContent
+		}
+		return http.StatusServiceUnavailable
+	})
+	srv, err := parley.Open(t.Context(), hookConfig(path, key))
+	if err != nil {
+		t.Fatal(err)
+	}
+	web := httptest.NewServer(srv.Handler())
+	s := &hookServer{t, web.URL}
+	s.session("s1")
+	s.send("POST", "/apps/weather/webhooks", fmt.Sprintf(`{"id":"all","url":%q}`, h.URL), 201)
+	s.say("s1", "weather in Oslo", fmt.Sprintf(`,"webhook":{"url":%q}`, h.URL+"/token-of-ann"))
+	s.send("POST", "/a2a/weather/message:send", fmt.Sprintf(`{"message":{"messageId":"m","contextId":"s2","role":"ROLE_USER","parts":[{"text":"weather in Rome"}]},
+		"configuration":{"taskPushNotificationConfig":{"url":%q}}}`, h.URL), 200)
+	web.Close()
+	srv.Close(t.Context())
+
+	store, err := sqlite.Open(t.Context(), path, session.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := range 100 { // more than a page
+		err := store.Outbox.Publish(t.Context(), &session.Notice{Key: session.Key{App: "weather"}, ID: fmt.Sprint(n), Type: "webhook.test", JSON: []byte("{}")})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	waiting, err := store.Outbox.AppDeliveries(t.Context(), "weather", "all", 0, 200)
+	if err != nil || len(waiting) != 102 {
+		t.Fatalf("%d deliveries of the webhook wait, error %v", len(waiting), err)
+	}
+	for _, d := range waiting {
+		own, err := store.Outbox.Deliveries(t.Context(), d.Key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range append(own, d) {
+			if err := store.Outbox.FailDelivery(t.Context(), d, "it is not there"); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := store.Close(); err != nil {
+		t.Fatal(err)
+	}
+
+	s = newHookServer(t, hookConfig(path, key))
+	const at = "/apps/weather/failed-deliveries"
+	list := func() map[string][]string {
+		byKind := map[string][]string{}
+		var all []any
+		for query, more := "", true; more; {
+			doc := (&schedules{s.T, s.url}).sendFor("GET", at+query, "", 200)
+			testkit.CheckSchema(t, "FailedDeliveryPage", doc)
+			var page map[string]any
+			if err := json.Unmarshal(doc, &page); err != nil {
+				t.Fatal(err)
+			}
+			some, _ := page["deliveries"].([]any)
+			all = append(all, some...)
+			if _, more = page["nextPageToken"]; more != (len(some) == 100) {
+				t.Fatalf("after %d deliveries, the next page is %v", len(some), page["nextPageToken"])
+			}
+			query = fmt.Sprint("?pageToken=", page["nextPageToken"])
+		}
+		for _, one := range all {
+			d, _ := one.(map[string]any)
+			kind, id := fmt.Sprint(d["kind"]), fmt.Sprint(d["id"])
+			byKind[kind] = append(byKind[kind], id)
+			if d["status"] != "failed" || d["receiver"] != h.URL || d["error"] != "it is not there" || (d["runId"] == nil) != (d["type"] == "webhook.test") ||
+				(d["webhookId"] == "all") != (kind == "webhook") || (d["messageId"] == nil) != (kind == "a2a") {
+				t.Errorf("a delivery is %v", d)
+			}
+		}
+		return byKind
+	}
+	byKind := list()
+	if len(byKind["webhook"]) != 102 || len(byKind["webhook-run"]) == 0 || len(byKind["a2a"]) == 0 || len(byKind) != 3 {
+		t.Fatalf("given up are %v", byKind)
+	}
+	last := byKind["a2a"][len(byKind["a2a"])-1]
+	if page := s.send("GET", at+"?pageToken="+last, "", 200); strings.Contains(fmt.Sprint(page), "id:"+last+" ") || page["nextPageToken"] != nil {
+		t.Errorf("after %s, there is %v", last, page)
+	}
+	s.send("GET", at+"?pageToken=x", "", 400)
+	s.send("GET", "/apps/none/failed-deliveries", "", 404)
+	for _, wrong := range []string{"/x/replay", "/123456/replay"} {
+		s.send("POST", at+wrong, "", 404)
+	}
+	up.Store(true)
+	before := len(h.list())
+	for _, ids := range byKind {
+		for _, id := range ids {
+			s.send("POST", at+"/"+id+"/replay", "", 202)
+		}
+	}
+	if left := list(); len(left) > 0 {
+		t.Errorf("left are %v", left)
+	}
+	testkit.Eventually(t, "everything is sent", func() bool {
+		counts := map[string]int{}
+		for _, one := range h.list()[before:] {
+			if one.body.ID == "" {
+				counts["a2a"]++
+			}
+			counts[one.body.SessionID+" "+one.body.Type]++
+		}
+		return counts["s1 run.completed"] >= 2 && counts["s2 run.completed"] >= 1 && counts["a2a"] >= 1
+	})
+}
+
+// A passive server leaves what is to be sent to others: it may have another key, and not all
+// that the messages are made of.
+func TestPassiveSendsNothing(t *testing.T) {
+	t.Parallel()
+	path, key := filepath.Join(t.TempDir(), "s.db"), newKey()
+	h := newHooks(t, always)
+	open := func(passive bool) (*hookServer, func()) {
+		t.Helper()
+		cfg := hookConfig(path, key)
+		cfg.Sessions.Passive = passive
+		srv, err := parley.Open(t.Context(), cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		web := httptest.NewServer(srv.Handler())
+		return &hookServer{t, web.URL}, func() { web.Close(); srv.Close(t.Context()) }
+	}
+	s, end := open(false) // it creates the database
+	s.session("s1")
+	s.send("POST", "/apps/weather/webhooks", fmt.Sprintf(`{"id":"all","url":%q}`, h.URL), 201)
+	end()
+	s, end = open(true)
+	s.say("s1", "weather in Oslo", "")
+	end()
+	store, err := sqlite.Open(t.Context(), path, session.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	waiting, err := store.Outbox.AppDeliveries(t.Context(), "weather", "all", 0, 100)
+	if err != nil || len(waiting) != 1 || waiting[0].Attempt != 0 {
+		t.Errorf("%d deliveries wait, or one was attempted; error %v", len(waiting), err)
+	}
+	if err := store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	_, end = open(false)
+	defer end()
+	testkit.Eventually(t, "it is sent", func() bool { return h.types("s1") == "run.completed" })
 }
 
 // hookChild makes the test binary a server that has a turn, and is killed.

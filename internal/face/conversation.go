@@ -13,6 +13,7 @@ import (
 
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/run"
+	"github.com/parley-run/parley/internal/sessionrt"
 	"github.com/parley-run/parley/session"
 	"github.com/parley-run/parley/tool"
 )
@@ -209,7 +210,7 @@ func StateDelta(client map[string]json.RawMessage, current session.State) map[st
 		if session.ScopeOf(key) != session.ScopeSession || tool.IsSecret(key) {
 			continue
 		}
-		if string(current[key]) != string(value) && (!session.IsNull(value) || current[key] != nil) {
+		if string(current[key]) != string(value) && (!sessionrt.IsNull(value) || current[key] != nil) {
 			delta[key] = value
 		}
 	}

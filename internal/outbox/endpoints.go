@@ -30,24 +30,24 @@ type endpoint struct {
 	rest     time.Time
 }
 
-// room returns what session.Outbox.ClaimDeliveries needs to know.
-func (e *endpoints) room() map[string]int {
+// limits returns what session.Outbox.ClaimDeliveries needs to know.
+func (e *endpoints) limits() map[string]int {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	now, room := time.Now(), map[string]int{}
+	now, limits := time.Now(), map[string]int{}
 	for id, p := range e.known {
 		switch {
 		case p.sends == 0 && now.Sub(p.rest) > forgetAfter:
 			delete(e.known, id)
 		case now.Before(p.rest):
-			room[id] = 0
+			limits[id] = 0
 		case p.failures > 0:
-			room[id] = max(1-p.sends, 0)
+			limits[id] = max(1-p.sends, 0)
 		default:
-			room[id] = max(session.MaxRoom-p.sends, 0)
+			limits[id] = max(session.MaxClaimed-p.sends, 0)
 		}
 	}
-	return room
+	return limits
 }
 
 func (e *endpoints) begin(id string) {

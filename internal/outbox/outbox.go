@@ -40,12 +40,15 @@ const (
 	// keepFailed is the age until which a delivery that was given up is listed.
 	keepFailed = giveUp + 7*24*time.Hour
 	sweepEvery = time.Hour
+	// keepOver is how many subscriptions of a session stay when they are over, because
+	// deliveries of them were given up, and can be sent again.
+	keepOver = 20
 	// closeWait is how long Close waits for attempts.
 	closeWait = time.Second
 )
 
-// ErrOver is returned by Compose if nothing is to be sent for the subscription any more,
-// which is then deleted.
+// ErrOver is returned by Compose if nothing is to be sent for the subscription any more. It
+// is deleted, unless deliveries of it were given up before, which are listed for some days.
 var ErrOver = errors.New("the subscription is over")
 
 // Message is what is sent for a delivery, with POST.
@@ -53,8 +56,8 @@ type Message struct {
 	URL    string
 	Header http.Header
 	Body   []byte
-	// Last means that nothing follows: the subscription is deleted when the message was
-	// sent.
+	// Last means that nothing follows: when the message was sent, the subscription is
+	// over, as with ErrOver.
 	Last bool
 }
 
@@ -76,7 +79,9 @@ type Options struct {
 	// AllowPrivate are private networks that receivers may be in. They may be called
 	// without TLS there.
 	AllowPrivate []netip.Prefix
-	Log          *slog.Logger
+	// Passive means that others send what is noted.
+	Passive bool
+	Log     *slog.Logger
 	// Observer may be nil.
 	Observer Observer
 }
@@ -98,11 +103,14 @@ type Outbox struct {
 	client  *http.Client
 	log     *slog.Logger
 	observe Observer // may be nil
+	passive bool
 
 	life context.Context //nolint:containedctx // it ends with Close
 	end  context.CancelFunc
 	wake chan struct{} // holds a value when an attempt has ended
 	stop chan struct{} // closed by Close
+	// finishing holds a value while finishLast counts and deletes.
+	finishing chan struct{}
 
 	mu     sync.Mutex
 	kinds  map[string]Compose
@@ -118,8 +126,8 @@ type user struct{ app, id string }
 // New creates an Outbox, which does nothing before Handle is called.
 func New(o Options) *Outbox {
 	b := &Outbox{
-		store: o.Store, secrets: o.Secrets, guard: guard{allow: public.Networks(o.AllowPrivate)}, log: o.Log, observe: o.Observer,
-		wake: make(chan struct{}, 1), stop: make(chan struct{}), kinds: map[string]Compose{},
+		store: o.Store, secrets: o.Secrets, guard: guard{allow: public.Networks(o.AllowPrivate)}, log: o.Log, observe: o.Observer, passive: o.Passive,
+		wake: make(chan struct{}, 1), stop: make(chan struct{}), finishing: make(chan struct{}, 1), kinds: map[string]Compose{},
 	}
 	b.client = b.guard.client()
 	b.life, b.end = context.WithCancel(context.Background())
@@ -127,13 +135,13 @@ func New(o Options) *Outbox {
 }
 
 // Handle sets who makes the messages of a kind of subscriptions. The first call starts
-// the sending.
+// the sending, unless the Outbox is passive.
 func (o *Outbox) Handle(kind string, compose Compose) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	first := len(o.kinds) == 0
 	o.kinds[kind] = compose
-	if first && !o.closed {
+	if first && !o.closed && !o.passive {
 		o.work.Go(o.run)
 	}
 }
@@ -198,7 +206,7 @@ func (o *Outbox) claim(slots chan struct{}) (more bool) {
 	}
 	ctx, cancel := context.WithTimeout(o.life, timeout)
 	defer cancel()
-	list, err := o.store.ClaimDeliveries(ctx, lease, free, o.endpoints.room())
+	list, err := o.store.ClaimDeliveries(ctx, lease, free, o.endpoints.limits())
 	if err != nil {
 		if o.life.Err() == nil {
 			o.log.Warn("could not look for notifications to send", "err", err)
@@ -260,7 +268,8 @@ func (o *Outbox) deliver(d *session.Delivery) error {
 	var stored error
 	switch {
 	case over:
-		stored = o.Unsubscribe(ctx, subscriptionKey(d), d.ID)
+		stored = o.finishLast(ctx, d, errors.Is(err, errUnwanted))
+		err = nil
 	case err == nil:
 		stored = o.store.EndDelivery(ctx, d)
 	case o.life.Err() != nil:
@@ -297,7 +306,42 @@ const (
 // stays: an operator has made it.
 var errGone = errors.New("the receiver answered with the status 410")
 
-// attempt sends a delivery. over means that its subscription is to be deleted.
+// errUnwanted means that the receiver of a session does not want more, or that it is not
+// known any more.
+var errUnwanted = errors.New("the receiver does not want more")
+
+// finishLast ends a delivery whose subscription is over, and deletes that, unless something
+// of it was given up, and may be sent again.
+func (o *Outbox) finishLast(ctx context.Context, d *session.Delivery, unwanted bool) error {
+	key := subscriptionKey(d)
+	// One at a time: two that count together would both delete theirs.
+	select {
+	case o.finishing <- struct{}{}:
+		defer func() { <-o.finishing }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	if !unwanted {
+		list, err := o.store.Deliveries(ctx, key)
+		if err != nil {
+			return err
+		}
+		failed := map[string]bool{}
+		for _, one := range list {
+			// One with a smaller number that has not failed is sent again.
+			if one.Failed || one.Number < d.Number {
+				failed[one.ID] = true
+			}
+		}
+		if failed[d.ID] && len(failed) <= keepOver {
+			return o.store.EndDelivery(ctx, d)
+		}
+	}
+	return o.Unsubscribe(ctx, key, d.ID)
+}
+
+// attempt sends a delivery. over means that its subscription is over, and the error is
+// errUnwanted if it is to be deleted in any case.
 func (o *Outbox) attempt(ctx context.Context, d *session.Delivery) (over bool, err error) {
 	defer func() {
 		if p := recover(); p != nil { // no request would be there to fail
@@ -312,7 +356,7 @@ func (o *Outbox) attempt(ctx context.Context, d *session.Delivery) (over bool, e
 	}
 	config, err := o.secrets.Kept(ctx, secretID(subscriptionKey(d), d.ID))
 	if errors.Is(err, session.ErrNoSecret) {
-		return true, nil // where to send it is not known any more
+		return true, errUnwanted // where to send it is not known any more
 	}
 	if err != nil {
 		return false, err
@@ -330,7 +374,7 @@ func (o *Outbox) attempt(ctx context.Context, d *session.Delivery) (over bool, e
 	case status == http.StatusGone && d.All:
 		return false, errGone
 	case status == http.StatusGone:
-		return true, nil
+		return true, errUnwanted
 	case status/100 != 2:
 		return false, fmt.Errorf("the receiver answered with the status %d", status)
 	}

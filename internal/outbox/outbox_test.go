@@ -247,6 +247,115 @@ func TestOver(t *testing.T) {
 	}
 }
 
+// What is sent again while the last delivery of a subscription is sent is not deleted with it.
+func TestReplayedWhileTheLastIsSent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, loopback)
+		w.subscribe("x", "https://127.0.0.1/")
+		var mu sync.Mutex
+		var failed []*session.Delivery
+		sent := 0
+		w.box.Handle("test", func(ctx context.Context, d *session.Delivery, _ []byte) (*outbox.Message, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			switch {
+			case d.Run == "r" && failed == nil:
+				return nil, errors.New("it is not there")
+			case d.Run == "r":
+				sent++
+				return nil, nil
+			}
+			for _, one := range failed {
+				if err := w.store.Outbox.ReplayFailed(ctx, "app", one.Number); err != nil && !errors.Is(err, session.ErrNotFound) {
+					t.Error(err)
+				}
+			}
+			return nil, outbox.ErrOver
+		})
+		w.run("r")
+		time.Sleep(30 * time.Hour)
+		mu.Lock()
+		failed = w.left()
+		mu.Unlock()
+		w.run("last")
+		time.Sleep(time.Hour)
+		mu.Lock()
+		defer mu.Unlock()
+		if len(failed) == 0 || sent != len(failed) {
+			t.Errorf("%d of %d are sent", sent, len(failed))
+		}
+	})
+}
+
+// A subscription that is over stays as long as what was given up of it can be sent again, if
+// the session has few of these.
+func TestOverGivenUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, loopback)
+		var mu sync.Mutex
+		there := map[string]bool{}
+		const many = 22
+		for i := range many {
+			w.subscribe(fmt.Sprint("x", i), "https://127.0.0.1/")
+		}
+		w.box.Handle("test", func(_ context.Context, d *session.Delivery, _ []byte) (*outbox.Message, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			switch {
+			case d.Run != "r":
+				return nil, outbox.ErrOver
+			case !there[d.ID]:
+				return nil, errors.New("it is not there")
+			}
+			return nil, nil
+		})
+		w.run("r")
+		time.Sleep(30 * time.Hour)
+		if left := w.left(); len(left) != 2*many {
+			t.Fatalf("%d deliveries are given up", len(left))
+		}
+		w.run("another")
+		time.Sleep(time.Minute)
+		if n := w.subscribed(); n != 20 {
+			t.Errorf("%d subscriptions stay", n)
+		}
+		var failed []*session.Delivery
+		for _, d := range w.left() {
+			if !d.Failed || d.Run != "r" {
+				t.Errorf("left is %+v", d)
+			}
+			failed = append(failed, d)
+		}
+		if len(failed) != 2*20 {
+			t.Fatalf("%d deliveries stay", len(failed))
+		}
+		again := failed[0].ID
+		mu.Lock()
+		there[again] = true
+		mu.Unlock()
+		for _, d := range failed {
+			if d.ID == again {
+				if err := w.store.Outbox.ReplayFailed(t.Context(), "app", d.Number); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		time.Sleep(time.Minute)
+		w.run("third")
+		time.Sleep(time.Minute)
+		if n := w.subscribed(); n != 19 {
+			t.Errorf("%d subscriptions stay when everything of one was sent", n)
+		}
+		time.Sleep(8 * 24 * time.Hour)
+		w.run("last")
+		time.Sleep(time.Minute)
+		if n := w.subscribed(); n != 0 || len(w.left()) > 0 {
+			t.Errorf("a week later, there are %d subscriptions with %d deliveries", n, len(w.left()))
+		}
+		w.box.Close()
+	})
+}
+
 // What callers choose must not make the server call what only it can reach.
 func TestPrivateAddresses(t *testing.T) {
 	t.Parallel()

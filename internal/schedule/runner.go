@@ -106,6 +106,8 @@ type Runner struct {
 	work sync.WaitGroup
 	last time.Time // when the latest run was started; for the goroutine that claims
 
+	slots chan struct{} // one for each run that was started here and has not ended
+
 	users share.Shares[user] // of runs that have not ended
 }
 
@@ -113,10 +115,18 @@ type user struct{ app, id string }
 
 // Run creates a Runner, which works until it is closed.
 func Run(o Options) *Runner {
-	r := &Runner{Options: o}
+	r := &Runner{Options: o, slots: make(chan struct{}, o.Runs)}
 	r.life, r.end = context.WithCancel(context.Background())
 	r.work.Go(r.run)
 	return r
+}
+
+// Free returns how many more runs may be started now. A nil Runner starts none.
+func (r *Runner) Free() int {
+	if r == nil {
+		return 0
+	}
+	return cap(r.slots) - len(r.slots)
 }
 
 // Close ends the starting of runs. It does not end runs.
@@ -129,12 +139,11 @@ func (r *Runner) Close() {
 }
 
 func (r *Runner) run() {
-	slots := make(chan struct{}, r.Runs)
 	freed := make(chan struct{}, 1)
 	tick := time.NewTicker(poll)
 	defer tick.Stop()
 	for {
-		more := r.claim(slots, freed)
+		more := r.claim(freed)
 		if more && r.life.Err() == nil {
 			continue
 		}
@@ -149,8 +158,8 @@ func (r *Runner) run() {
 
 // claim starts the runs of schedules that are due. It reports whether there may be more
 // that can be started now.
-func (r *Runner) claim(slots, freed chan struct{}) (more bool) {
-	free := min(cap(slots)-len(slots), batch)
+func (r *Runner) claim(freed chan struct{}) (more bool) {
+	free := min(r.Free(), batch)
 	if free == 0 {
 		return false
 	}
@@ -178,11 +187,11 @@ func (r *Runner) claim(slots, freed chan struct{}) (more bool) {
 			return false
 		}
 		started = true
-		slots <- struct{}{}
+		r.slots <- struct{}{}
 		r.work.Go(func() {
 			r.fire(d)
 			r.users.Return(owner)
-			<-slots
+			<-r.slots
 			select {
 			case freed <- struct{}{}:
 			default: // it has one

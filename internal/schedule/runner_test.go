@@ -314,6 +314,30 @@ func TestObserver(t *testing.T) {
 	})
 }
 
+// A run takes a slot until it has ended.
+func TestFree(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := session.NewMemory(0).Schedules
+		for _, id := range []string{"a", "b"} {
+			put(t, store, "u", id, Spec{Cron: "@hourly"})
+		}
+		r := Run(Options{Store: store, Starter: &starter{takes: 10 * time.Second}, Runs: 3, Log: slog.New(slog.DiscardHandler)})
+		defer r.Close()
+		for _, want := range []struct {
+			after time.Duration
+			free  int
+		}{{time.Hour - time.Second, 3}, {5 * time.Second, 1}, {20 * time.Second, 3}} {
+			time.Sleep(want.after)
+			if got := r.Free(); got != want.free {
+				t.Errorf("at %s, %d slots are free, want %d", time.Now().UTC().Format(time.TimeOnly), got, want.free)
+			}
+		}
+		if got := (*Runner)(nil).Free(); got != 0 {
+			t.Errorf("%d slots are free where no runs are started", got)
+		}
+	})
+}
+
 // Many schedules of the same minute are spread: no more runs than allowed are active,
 // and one user does not take all of them.
 func TestSpread(t *testing.T) {

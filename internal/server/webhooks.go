@@ -30,6 +30,8 @@ func (s *Server) webhookRoutes() []route {
 		{"POST", webhooks + "/{webhook}/test", s.hooked(s.testWebhook)},
 		{"GET", webhooks + "/{webhook}/deliveries", s.hooked(s.listHookDeliveries)},
 		{"POST", webhooks + "/{webhook}/deliveries/{delivery}/replay", s.hooked(s.replayHookDelivery)},
+		{"GET", "/apps/{app}/failed-deliveries", s.hooked(s.listFailedDeliveries)},
+		{"POST", "/apps/{app}/failed-deliveries/{delivery}/replay", s.hooked(s.replayFailedDelivery)},
 	}
 }
 
@@ -190,7 +192,10 @@ func (s *Server) testWebhook(w http.ResponseWriter, r *http.Request) error {
 // hookDeliveryDoc is a delivery in a response.
 type hookDeliveryDoc struct {
 	ID        string    `json:"id"`
-	MessageID string    `json:"messageId"`
+	Kind      string    `json:"kind,omitempty"`
+	WebhookID string    `json:"webhookId,omitempty"`
+	Receiver  string    `json:"receiver,omitempty"`
+	MessageID string    `json:"messageId,omitempty"`
 	Type      string    `json:"type"`
 	Status    string    `json:"status"`
 	UserID    string    `json:"userId,omitempty"`
@@ -206,21 +211,53 @@ func (s *Server) listHookDeliveries(w http.ResponseWriter, r *http.Request) erro
 	if err != nil {
 		return err
 	}
-	page := struct {
-		Deliveries []*hookDeliveryDoc `json:"deliveries"`
-		Next       string             `json:"nextPageToken,omitempty"`
-	}{[]*hookDeliveryDoc{}, next}
+	page := hookDeliveryPage{[]*hookDeliveryDoc{}, next}
 	for _, d := range list {
-		status := "pending"
-		if d.Failed {
-			status = "failed"
-		}
-		page.Deliveries = append(page.Deliveries, &hookDeliveryDoc{
-			ID: d.Token, MessageID: d.MessageID, Type: d.Type, Status: status, UserID: d.Key.User, SessionID: d.Key.ID, RunID: d.Run,
-			Created: d.At.UTC().Truncate(time.Millisecond), Attempts: d.Attempt, Error: d.Error,
-		})
+		page.Deliveries = append(page.Deliveries, hookDelivery(d))
 	}
 	return writeValue(w, page)
+}
+
+type hookDeliveryPage struct {
+	Deliveries []*hookDeliveryDoc `json:"deliveries"`
+	Next       string             `json:"nextPageToken,omitempty"`
+}
+
+func hookDelivery(d *webhook.Delivery) *hookDeliveryDoc {
+	status := "pending"
+	if d.Failed {
+		status = "failed"
+	}
+	return &hookDeliveryDoc{
+		ID: d.Token, MessageID: d.MessageID, Type: d.Type, Status: status, UserID: d.Key.User, SessionID: d.Key.ID, RunID: d.Run,
+		Created: d.At.UTC().Truncate(time.Millisecond), Attempts: d.Attempt, Error: d.Error,
+	}
+}
+
+// listFailedDeliveries lists what was given up, of all kinds of receivers.
+func (s *Server) listFailedDeliveries(w http.ResponseWriter, r *http.Request) error {
+	list, next, err := s.Webhooks.Failed(r.Context(), r.PathValue("app"), r.URL.Query().Get("pageToken"))
+	if err != nil {
+		return err
+	}
+	page := hookDeliveryPage{[]*hookDeliveryDoc{}, next}
+	for _, d := range list {
+		doc := hookDelivery(d)
+		doc.Kind, doc.Receiver = d.Kind, d.Receiver
+		if d.All {
+			doc.WebhookID = d.ID
+		}
+		page.Deliveries = append(page.Deliveries, doc)
+	}
+	return writeValue(w, page)
+}
+
+func (s *Server) replayFailedDelivery(w http.ResponseWriter, r *http.Request) error {
+	if err := s.Webhooks.ReplayFailed(r.Context(), r.PathValue("app"), r.PathValue("delivery")); err != nil {
+		return err
+	}
+	writeJSON(w, http.StatusAccepted, []byte("null"))
+	return nil
 }
 
 func (s *Server) replayHookDelivery(w http.ResponseWriter, r *http.Request) error {

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -321,24 +322,33 @@ func (s *Service) Test(ctx context.Context, app, id string) error {
 // Delivery is one that was not accepted yet, or that was given up.
 type Delivery struct {
 	*session.Delivery
-	// Token identifies it for Replay.
+	// Token identifies it for Replay. MessageID is empty if it is not one of a webhook.
 	Token, MessageID, Type string
+	// Receiver is the scheme and the host of the URL that it is sent to. Only Failed sets it.
+	Receiver string
 }
 
 // Deliveries returns the deliveries of a webhook that were not accepted, oldest first, and
 // the token of the next page.
-func (s *Service) Deliveries(ctx context.Context, app, id, page string) ([]*Delivery, string, error) {
+func (s *Service) Deliveries(ctx context.Context, app, id, token string) ([]*Delivery, string, error) {
 	if _, _, err := s.get(ctx, app, id); err != nil {
 		return nil, "", err
 	}
+	return page(token, func(after int64) ([]*session.Delivery, error) {
+		return s.Store.AppDeliveries(ctx, app, id, after, MaxDeliveries+1)
+	})
+}
+
+// page returns a page of deliveries, and the token of the next one.
+func page(token string, read func(after int64) ([]*session.Delivery, error)) ([]*Delivery, string, error) {
 	after := int64(0)
-	if page != "" {
+	if token != "" {
 		var err error
-		if after, err = strconv.ParseInt(page, 10, 64); err != nil {
+		if after, err = strconv.ParseInt(token, 10, 64); err != nil {
 			return nil, "", session.ErrBadToken
 		}
 	}
-	all, err := s.Store.AppDeliveries(ctx, app, id, after, MaxDeliveries+1)
+	all, err := read(after)
 	if err != nil {
 		return nil, "", err
 	}
@@ -353,9 +363,70 @@ func (s *Service) Deliveries(ctx context.Context, app, id, page string) ([]*Deli
 		if typ == "" {
 			typ = runPrefix + string(d.Status)
 		}
-		list = append(list, &Delivery{d, strconv.FormatInt(d.Number, 10), messageID(d), typ})
+		one := &Delivery{Delivery: d, Token: strconv.FormatInt(d.Number, 10), Type: typ}
+		if d.Kind == appKind || d.Kind == runKind {
+			one.MessageID = messageID(d)
+		}
+		list = append(list, one)
 	}
 	return list, next, nil
+}
+
+// Failed returns the deliveries of an application that were given up, oldest first, and the
+// token of the next page: those of its webhooks, of single requests, and of protocols that
+// send through the same outbox.
+func (s *Service) Failed(ctx context.Context, app, token string) ([]*Delivery, string, error) {
+	list, next, err := page(token, func(after int64) ([]*session.Delivery, error) {
+		return s.Store.FailedDeliveries(ctx, app, after, MaxDeliveries+1)
+	})
+	type subscription struct {
+		key session.Key
+		id  string
+	}
+	known := map[subscription]string{}
+	for _, d := range list {
+		of := subscription{d.Key, d.ID}
+		if d.All {
+			of.key = session.Key{App: app}
+		}
+		if _, ok := known[of]; !ok {
+			known[of] = s.receiver(ctx, of.key, of.id)
+		}
+		d.Receiver = known[of]
+	}
+	return list, next, err
+}
+
+// receiver returns the scheme and the host of where a subscription sends to. The rest of the
+// URL may have secrets of a user. It is empty if that cannot be read, which does not hide
+// the delivery.
+func (s *Service) receiver(ctx context.Context, key session.Key, id string) string {
+	doc, err := s.Box.Config(ctx, key, id)
+	if err != nil {
+		return ""
+	}
+	var c config // those of all kinds have a URL
+	if json.Unmarshal(doc, &c) != nil {
+		return ""
+	}
+	u, err := url.Parse(c.URL)
+	if err != nil {
+		return ""
+	}
+	return u.Scheme + "://" + u.Host
+}
+
+// ReplayFailed attempts a delivery for another day that Failed returns.
+func (s *Service) ReplayFailed(ctx context.Context, app, token string) error {
+	number, err := strconv.ParseInt(token, 10, 64)
+	if err != nil {
+		return ErrNoDelivery
+	}
+	err = s.Store.ReplayFailed(ctx, app, number)
+	if errors.Is(err, session.ErrNotFound) {
+		return ErrNoDelivery
+	}
+	return err
 }
 
 // Replay attempts a delivery now. One that was given up is attempted for another day.

@@ -468,7 +468,7 @@ func (h handler) notify(ctx context.Context, d *session.Delivery, config []byte)
 	}
 	row, last, over := t.Run(d.Run), t.Last(), shown.status.state.terminal()
 	switch {
-	case row == nil && over:
+	case row == nil && over && d.At.After(last.Ended): // the notification about the end was before it
 		return nil, outbox.ErrOver
 	case row == nil, row != last && last.Status != session.Queued, d.Status == session.Running && row.Status.Ended():
 		return nil, nil

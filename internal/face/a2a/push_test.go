@@ -25,6 +25,8 @@ type receiver struct {
 	mu    sync.Mutex
 	fails int
 	got   []notification
+	// holds is called with each notification before the receiver answers; it may be nil.
+	holds func(notification)
 }
 
 type notification struct {
@@ -42,13 +44,19 @@ func newReceiver(t *testing.T, fails int) *receiver {
 			err = json.Unmarshal(body, &n.doc)
 		}
 		r.mu.Lock()
-		defer r.mu.Unlock()
-		if r.fails > 0 || err != nil {
+		holds, failed := r.holds, r.fails > 0 || err != nil
+		if failed {
 			r.fails--
-			w.WriteHeader(http.StatusServiceUnavailable)
-			return
+		} else {
+			r.got = append(r.got, n)
 		}
-		r.got = append(r.got, n)
+		r.mu.Unlock()
+		switch {
+		case failed:
+			w.WriteHeader(http.StatusServiceUnavailable)
+		case holds != nil:
+			holds(n)
+		}
 	}))
 	t.Cleanup(r.Close)
 	return r
@@ -183,6 +191,37 @@ func TestPushWaits(t *testing.T) {
 	testkit.Eventually(t, "the second wait", func() bool { return strings.HasSuffix(r2.states(), "TASK_STATE_INPUT_REQUIRED") })
 	c.read(c.rpc("CancelTask", fmt.Sprintf(`{"id":%q}`, id)))
 	testkit.Eventually(t, "the cancelled end", func() bool { return strings.HasSuffix(r2.states(), "TASK_STATE_CANCELED") })
+}
+
+// The end of a task is told if another run of the session was before it, and the
+// notifications about both are late.
+func TestPushEndAfterAnotherRun(t *testing.T) {
+	t.Parallel()
+	c := &client{T: t, web: serve(t, local(parley.Config{})), app: "weather"}
+	r := newReceiver(t, 0)
+	waits, released := make(chan struct{}), make(chan struct{})
+	release := sync.OnceFunc(func() { close(released) })
+	t.Cleanup(release) // before that of the receiver, which waits for its requests
+	var once sync.Once
+	r.mu.Lock()
+	r.holds = func(n notification) {
+		if n.at("task.status.state") == "TASK_STATE_INPUT_REQUIRED" {
+			once.Do(func() {
+				close(waits)
+				<-released
+			})
+		}
+	}
+	r.mu.Unlock()
+	asked := c.read(c.rpc("SendMessage", sayAndPush("m", "danger one", "taskPushNotificationConfig", fmt.Sprintf(`{"url":%q}`, r.URL))))
+	<-waits
+	c.read(c.rpc("SendMessage", say("other", "weather in Oslo", fmt.Sprintf(`,"contextId":%q`, asked.at("result.task.contextId")))))
+	done := c.read(c.rpc("SendMessage", say("a", "yes", fmt.Sprintf(`,"taskId":%q`, asked.at("result.task.id")))))
+	release()
+	if done.at("result.task.status.state") != "TASK_STATE_COMPLETED" {
+		t.Fatal(done)
+	}
+	testkit.Eventually(t, "the end", func() bool { return strings.HasSuffix(r.states(), "TASK_STATE_COMPLETED") })
 }
 
 // Configs can be created, read, listed and deleted, in either version and binding, and only

@@ -10,6 +10,7 @@ import (
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/document"
 	"github.com/parley-run/parley/internal/face"
+	"github.com/parley-run/parley/internal/sessionrt"
 	"github.com/parley-run/parley/internal/sse"
 	"github.com/parley-run/parley/internal/wire"
 	"github.com/parley-run/parley/session"
@@ -212,7 +213,7 @@ func (e *encoder) stateDelta(dst []byte, delta map[string]json.RawMessage, posit
 		value := delta[key]
 		path := "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(key)
 		op := `{"op":"add",`
-		if session.IsNull(value) {
+		if sessionrt.IsNull(value) {
 			if !e.keys[key] {
 				continue
 			}
@@ -222,7 +223,7 @@ func (e *encoder) stateDelta(dst []byte, delta map[string]json.RawMessage, posit
 			patch = append(patch, ',')
 		}
 		patch = append(append(patch, op...), member("path", path)...)
-		if session.IsNull(value) {
+		if sessionrt.IsNull(value) {
 			delete(e.keys, key)
 		} else {
 			patch = append(append(patch, `,"value":`...), value...)

@@ -2,6 +2,7 @@ package mcp_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -107,8 +108,12 @@ func (g *gateway) route(w http.ResponseWriter, r *http.Request, proxy http.Handl
 		app = g.routes[connection]
 	}
 	g.mu.Unlock()
-	if in.Method == "tasks/get" || r.Method == http.MethodGet {
+	switch {
+	case in.Method == "tasks/get":
 		g.gate.open()
+	case app == reconnection && r.Header.Get("Last-Event-ID") != "":
+		// A client also sends a GET without an id after it has connected, which may arrive after its first call.
+		g.gate.openWhenReached(r.Context())
 	}
 	r.URL.Path = "/apps/" + app + "/mcp"
 	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
@@ -164,7 +169,7 @@ func (c *cut) Read(p []byte) (int, error) {
 func (g *gateway) remember(resp *http.Response) error {
 	app := strings.Split(resp.Request.URL.Path, "/")[2]
 	if !strings.HasPrefix(resp.Header.Get("Content-Type"), "application/json") {
-		if app == "test_reconnection" && resp.Request.Method == http.MethodPost {
+		if app == reconnection && resp.Request.Method == http.MethodPost {
 			resp.Body = &cut{ReadCloser: resp.Body}
 		}
 		return nil
@@ -267,6 +272,17 @@ func newGate(t *testing.T) *gate {
 	gates.Store(g.id, g)
 	t.Cleanup(func() { gates.Delete(g.id) })
 	return g
+}
+
+// openWhenReached opens the gate once a model is there.
+func (g *gate) openWhenReached(ctx context.Context) {
+	reached := make(chan struct{})
+	g.notify(func() { close(reached) })
+	select {
+	case <-reached:
+		g.open()
+	case <-ctx.Done():
+	}
 }
 
 // notify calls a function when a model is at the gate.

@@ -47,7 +47,7 @@ func kitApps(t *testing.T, g *gate) map[string]*agent.Agent {
 	add("test_error_handling", nothing, scripted.Fail(errors.New("This tool intentionally returns an error for testing")))
 	add("test_tool_with_progress", nothing, scripted.Say("one two three four"))
 	add("test_logging_tool", nothing, scripted.Say("Nothing is logged."))
-	add("test_reconnection", nothing, g.first(scripted.Say("Connected.")))
+	add(reconnection, nothing, g.first(scripted.Say("Connected.")))
 	add("json_schema_2020_12_tool", schema2020, scripted.Say("Done."))
 	add("test_header", `{"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region"}},"required":["region"]}`, scripted.Say("Done."))
 	add("greet", `{"type":"object","properties":{"name":{"type":"string"}}}`, greets)
@@ -93,6 +93,9 @@ func kitApps(t *testing.T, g *gate) map[string]*agent.Agent {
 
 // mainApp is the application that answers what is not a call of a tool.
 const mainApp, required = "test_simple_text", "test_input_required_result_"
+
+// reconnection is the application whose stream is cut.
+const reconnection = "test_reconnection"
 
 // asks makes the calls of one round after the other, and then ends with a text that has
 // the last answer.

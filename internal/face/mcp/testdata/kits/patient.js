@@ -4,6 +4,8 @@
 const scale = 10;
 const { setTimeout } = globalThis;
 globalThis.setTimeout = (call, delay, ...args) => setTimeout(call, delay >= 500 ? delay * scale : delay, ...args);
+const { timeout } = AbortSignal;
+AbortSignal.timeout = (delay) => timeout.call(AbortSignal, delay * scale);
 const { now } = Date;
 const start = now();
 Date.now = () => start + (now() - start) / scale;
