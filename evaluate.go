@@ -3,6 +3,7 @@ package parley
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/parley-run/parley/artifact"
 	"github.com/parley-run/parley/internal/eval"
+	"github.com/parley-run/parley/internal/playback"
 	"github.com/parley-run/parley/internal/run"
 	"github.com/parley-run/parley/session"
 )
@@ -25,8 +27,9 @@ type Evaluation struct {
 	// Dir is what the paths of files are relative to; empty means the working
 	// directory.
 	Dir string
-	// Config is a file with criteria; empty means the same tool calls, and
-	// answers that share most of their words.
+	// Config is a file with criteria; empty means test_config.json in the application's
+	// directory. Without that, they are the same tool calls, and answers that share most
+	// of their words.
 	Config string
 	// Recorded answers the calls of tools with the results in the cases, and makes none.
 	Recorded bool
@@ -41,6 +44,8 @@ type Evaluation struct {
 
 // EvaluationResult is the result of Evaluate.
 type EvaluationResult struct {
+	// App is the name of the application.
+	App  string
 	Sets []EvaluatedSet
 
 	results []*eval.SetResult
@@ -156,7 +161,10 @@ func (s *Server) evaluate(ctx context.Context, e Evaluation) (*EvaluationResult,
 	if len(names) != 1 {
 		return nil, fmt.Errorf("there are %d applications: evaluate one of them: %s", len(names), strings.Join(names, ", "))
 	}
-	metrics := eval.DefaultMetrics()
+	metrics, _, err := s.evals.Criteria(names[0])
+	if e.Config == "" && err != nil {
+		return nil, err
+	}
 	if e.Config != "" {
 		doc, err := os.ReadFile(e.path(e.Config))
 		if err != nil {
@@ -174,7 +182,7 @@ func (s *Server) evaluate(ctx context.Context, e Evaluation) (*EvaluationResult,
 	for i := range plans {
 		total += cmp.Or(len(plans[i].Cases), len(plans[i].Set.Cases)) * max(1, len(e.Variants))
 	}
-	all := &EvaluationResult{}
+	all := &EvaluationResult{App: names[0]}
 	for _, plan := range plans {
 		plan.Metrics, plan.Recorded = metrics, e.Recorded
 		for _, v := range e.Variants {
@@ -311,18 +319,36 @@ func (s *Server) newEvals() *eval.Service {
 	if now == nil {
 		now = time.Now
 	}
-	return &eval.Service{Dir: s.apps.Dir, Engine: s.scratchEngine, Models: s.cfg.named(), Code: s.apps.Code, Now: now}
+	service := &eval.Service{Dir: s.apps.Dir, Engine: s.scratchEngine, Models: s.cfg.named(), Code: s.apps.Code, Now: now}
+	if s.cfg.Recording.Share >= 0 {
+		service.Record = func(store session.Store) eval.Recording {
+			r := playback.NewRecorder(store.Recordings, 1, 0, nil, s.cfg.Log)
+			return recordedCase{r, &playback.Service{Store: store, Recorder: r}}
+		}
+	}
+	return service
+}
+
+// recordedCase records the runs of a case of an evaluation.
+type recordedCase struct {
+	*playback.Recorder
+
+	played *playback.Service
+}
+
+func (r recordedCase) Spans(ctx context.Context, key session.Key, content bool) ([]json.RawMessage, error) {
+	return r.played.Spans(ctx, key, content, nil)
 }
 
 // scratchEngine returns an engine like the server's own, with a store in memory
 // that no other engine uses.
-func (s *Server) scratchEngine(edges func(run.Beginning) run.Edges) (*run.Engine, session.Sessions, error) {
+func (s *Server) scratchEngine(edges func(run.Beginning) run.Edges) (*run.Engine, session.Store, error) {
 	cfg := s.cfg
 	cfg.Sessions.URL, cfg.Logins.Key, cfg.Logins.KeyFile, cfg.Logins.KMS = "", "", "", ""
 	store := session.NewMemory(0)
 	broker, err := newBroker(context.Background(), &cfg, store)
 	if err != nil {
-		return nil, nil, err
+		return nil, session.Store{}, err
 	}
 	return run.NewEngine(run.Options{
 		Store: store, Agent: s.apps.Agent, Models: cfg.named(), Log: cfg.Log, MaxModelCalls: cfg.Limits.ModelCalls, Now: cfg.Now,

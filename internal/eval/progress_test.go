@@ -26,7 +26,7 @@ func serviceOf(t *testing.T, m model.Model, tools ...tool.Tool) *Service {
 	dir := t.TempDir()
 	s := &Service{
 		Dir: func(string) string { return dir }, Now: time.Now, Code: func(string) string { return "c0de" },
-		Engine: func(edges func(run.Beginning) run.Edges) (*run.Engine, session.Sessions, error) {
+		Engine: func(edges func(run.Beginning) run.Edges) (*run.Engine, session.Store, error) {
 			store := session.NewMemory(0)
 			agents := func(string) (*agent.Agent, error) { return root, nil }
 			return run.NewEngine(run.Options{Store: store, Agent: agents, Log: slog.New(slog.DiscardHandler), Edges: edges}), store, nil

@@ -44,6 +44,8 @@ type CaseResult struct {
 	Usage *Usage `json:"usage,omitempty"`
 
 	Took time.Duration `json:"-"`
+
+	spans []json.RawMessage
 }
 
 // Turn is how a turn went.

@@ -24,7 +24,10 @@ type Service struct {
 	Dir func(app string) string
 	// Engine makes an engine and a store of its own. Each case gets one, so
 	// that what it leaves behind goes with it. edges may be nil.
-	Engine func(edges func(run.Beginning) run.Edges) (*run.Engine, session.Sessions, error)
+	Engine func(edges func(run.Beginning) run.Edges) (*run.Engine, session.Store, error)
+	// Record returns what records the runs in the store of a case, so that their traces
+	// are stored with the result; nil to store none.
+	Record func(store session.Store) Recording
 	// Models has the models that judge; it may be nil.
 	Models func(name string) (model.Model, error)
 	// Code identifies the code of an application; it may be nil.
@@ -167,13 +170,19 @@ func (s *Service) Result(app, id string) ([]byte, error) {
 // Session is the session of a case that was run, as JSON: it is kept with the
 // result. Only the latest results are searched, as any id may be asked for.
 func (s *Service) Session(key session.Key) ([]byte, error) {
+	_, details, err := s.find(key)
+	return details, err
+}
+
+// find returns the id of the result with the session of a case, and the session.
+func (s *Service) find(key session.Key) (id string, details []byte, err error) {
 	f, ok := s.files(key.App)
 	if !ok || !strings.HasPrefix(key.ID, sessionPrefix) {
-		return nil, missing("Session", key.ID)
+		return "", nil, missing("Session", key.ID)
 	}
 	ids, err := f.latest()
 	if err != nil {
-		return nil, err
+		return "", nil, err
 	}
 	for _, id := range ids {
 		doc, err := f.result(id)
@@ -192,11 +201,11 @@ func (s *Service) Session(key session.Key) ([]byte, error) {
 		}
 		for _, c := range result.Cases {
 			if c.Session == key.ID && c.User == key.User && len(c.Details) > 0 {
-				return c.Details, nil
+				return id, c.Details, nil
 			}
 		}
 	}
-	return nil, missing("Session", key.ID)
+	return "", nil, missing("Session", key.ID)
 }
 
 // Plan is what is to be run.
@@ -292,9 +301,15 @@ func (s *Service) runCase(ctx context.Context, p *Plan, v *Variant, c *Case) (*C
 	if p.Recorded {
 		tools = &recorded{of: c}
 	}
-	engine, store, err := s.Engine(s.edges(v, tools))
+	var recording Recording
+	engine, store, err := s.Engine(s.edges(v, tools, func() Recording { return recording }))
 	if err != nil {
 		return nil, err
+	}
+	if s.Record != nil {
+		if recording = s.Record(store); recording != nil {
+			defer recording.Close()
+		}
 	}
 	defer func() {
 		over, cancel := context.WithCancel(context.WithoutCancel(ctx))
@@ -330,6 +345,7 @@ func (s *Service) runCase(ctx context.Context, p *Plan, v *Variant, c *Case) (*C
 	if held, err := store.Get(ctx, key, session.Read{}); err == nil {
 		result.Details = document.Session(nil, held)
 	}
+	result.spans = spansOf(ctx, recording, key)
 	result.judge(ctx, asks(s.Models), p.Metrics, c, actual)
 	if ctx.Err() != nil { // a judge may not have answered because of that
 		return nil, context.Cause(ctx)

@@ -95,9 +95,9 @@ func TestOneEvaluationAtATime(t *testing.T) {
 	plan := Plan{App: "a", Set: set, Metrics: DefaultMetrics()}
 	s = &Service{
 		Dir: func(string) string { return "" }, Now: time.Now,
-		Engine: func(func(run.Beginning) run.Edges) (*run.Engine, session.Sessions, error) { // the first evaluation is in progress
+		Engine: func(func(run.Beginning) run.Edges) (*run.Engine, session.Store, error) { // the first evaluation is in progress
 			_, meantime = s.Run(t.Context(), plan)
-			return nil, nil, over
+			return nil, session.Store{}, over
 		},
 	}
 	for range 2 { // the second one comes when the first is over

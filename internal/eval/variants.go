@@ -93,7 +93,7 @@ func (s *Service) runVariants(ctx context.Context, p *Plan, variants []Variant, 
 		failure error // the first
 		storing error
 		results = make([]*SetResult, len(variants))
-		room    = make(chan struct{}, together)
+		slots   = make(chan struct{}, together)
 		done    = p.Done
 	)
 	if done != nil {
@@ -104,9 +104,9 @@ func (s *Service) runVariants(ctx context.Context, p *Plan, variants []Variant, 
 		}
 	}
 	for i := range variants {
-		room <- struct{}{} // in order
+		slots <- struct{}{} // in order
 		all.Go(func() {
-			defer func() { <-room }()
+			defer func() { <-slots }()
 			result, err := s.runVariant(ctx, p, &variants[i], cases, progress.variant(i))
 			mu.Lock()
 			defer mu.Unlock()
@@ -148,6 +148,7 @@ func (s *Service) runVariant(ctx context.Context, p *Plan, v *Variant, cases []*
 			return nil, err
 		}
 		result.Cases = append(result.Cases, one)
+		boundTraces(result.Cases)
 		progress.done(one)
 		if p.Done != nil {
 			p.Done(v, one)
@@ -166,27 +167,41 @@ func (s *Service) store(app string, result *SetResult) error {
 	result.Created = max(event.Seconds(s.Now()), s.stored+step)
 	s.stored = result.Created
 	f, ok := s.files(app)
+	defer func() {
+		for _, c := range result.Cases {
+			c.spans = nil // the result is kept for longer
+		}
+	}()
 	if !ok || len(result.Cases) == 0 {
 		return nil
 	}
-	return f.writeResult(app, result)
+	if err := f.writeResult(app, result); err != nil {
+		return err
+	}
+	return f.writeTraces(result)
 }
 
-// edges are those of a case. They are nil if all is as it is.
-func (s *Service) edges(v *Variant, tools *recorded) func(run.Beginning) run.Edges {
+// edges are those of a case. They are nil if all is as it is, and nothing is recorded:
+// by returns what records the runs, nil for nothing.
+func (s *Service) edges(v *Variant, tools *recorded, by func() Recording) func(run.Beginning) run.Edges {
 	plain := v.Model == "" && v.Temperature == nil && len(v.Instructions) == 0
-	switch {
-	case plain && tools == nil:
+	if plain && tools == nil && s.Record == nil {
 		return nil
-	case plain:
-		return tools.edges
 	}
 	return func(b run.Beginning) run.Edges {
-		a := altered{Edges: direct{}, variant: v, models: s.Models}
+		var edges run.Edges = direct{}
 		if tools != nil {
-			a.Edges = tools.edges(b)
+			edges = tools.edges(b)
 		}
-		return a
+		if r := by(); r != nil {
+			if by := r.Edges(b); by != nil {
+				edges = noted{edges, by}
+			}
+		}
+		if plain {
+			return edges
+		}
+		return altered{Edges: edges, variant: v, models: s.Models}
 	}
 }
 
@@ -199,7 +214,14 @@ type altered struct {
 
 // Ask implements agentrt.Edges.
 func (a altered) Ask(ctx context.Context, at agentrt.Place, m model.Model, req *model.Request, yield func(*model.Response, error) bool) {
-	a.variant.Ask(ctx, at, m, req, a.models, yield)
+	models := func(name string) (model.Model, error) {
+		other, err := a.models(name)
+		if err != nil {
+			return nil, err
+		}
+		return asked{other, a.Edges, at}, nil
+	}
+	a.variant.Ask(ctx, at, asked{m, a.Edges, at}, req, models, yield)
 }
 
 // direct are edges where everything is called.

@@ -129,3 +129,43 @@ func (s *Server) cancelEval(_ http.ResponseWriter, r *http.Request, app string) 
 func (s *Server) evalHistory(_ http.ResponseWriter, r *http.Request, app string) (any, error) {
 	return s.Evals.History(app, r.URL.Query().Get("evalSetId"), r.URL.Query().Get("variantsId"))
 }
+
+// evalCriteria answers with what evaluations of the application measure unless they say otherwise.
+func (s *Server) evalCriteria(_ http.ResponseWriter, _ *http.Request, app string) (any, error) {
+	metrics, stored, err := s.Evals.Criteria(app)
+	if err != nil {
+		return nil, err
+	}
+	return struct {
+		Metrics []eval.Metric `json:"evalMetrics"`
+		Stored  bool          `json:"stored"`
+	}{metrics, stored}, nil
+}
+
+// putEvalCriteria stores them.
+func (s *Server) putEvalCriteria(w http.ResponseWriter, r *http.Request, app string) (any, error) {
+	doc, err := s.required(w, r)
+	if err != nil {
+		return nil, err
+	}
+	var metrics []eval.Metric
+	err = wire.Decode(doc, func(in *wire.Reader) error {
+		return in.Object(func(name string) error {
+			if name != "evalMetrics" {
+				return in.Skip()
+			}
+			return in.Array(func() error {
+				m, err := eval.ReadMetric(in)
+				metrics = append(metrics, m)
+				return err
+			})
+		})
+	})
+	if err != nil {
+		return nil, err
+	}
+	if len(metrics) == 0 {
+		return nil, wire.Missing("evalMetrics")
+	}
+	return nil, s.Evals.SetCriteria(app, metrics)
+}

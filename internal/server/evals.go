@@ -55,6 +55,8 @@ func (s *Server) evalRoutes() []route {
 	return append(list,
 		route{"GET", "/dev/apps/{app}/metrics-info", s.eval(s.metricsInfo)},
 		route{"GET", "/dev/apps/{app}/eval_history", s.eval(s.evalHistory)},
+		route{"GET", "/dev/apps/{app}/eval_criteria", s.eval(s.evalCriteria)},
+		route{"PUT", "/dev/apps/{app}/eval_criteria", s.eval(s.putEvalCriteria)},
 		route{"GET", "/dev/apps/{app}/evaluation", s.eval(s.evalProgress)},
 		route{"DELETE", "/dev/apps/{app}/evaluation", s.eval(s.cancelEval)})
 }
