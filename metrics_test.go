@@ -97,6 +97,7 @@ func TestMetrics(t *testing.T) {
 		{"parley_runs_running", nil, 0},
 		{"parley_runs_queued", nil, 0},
 		{"parley_runs_followed", nil, 0},
+		{"parley_schedule_slots_free", nil, 16},
 		{"parley_run_follow_failures_total", nil, 0},
 		{"parley_streams_open", nil, 0},
 		{"http_server_active_requests", nil, 1}, // this one

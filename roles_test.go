@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/parley-run/parley"
+	"github.com/parley-run/parley/internal/testkit"
 	"github.com/parley-run/parley/internal/testkit/provider"
 )
 
@@ -112,6 +113,18 @@ func TestRoles(t *testing.T) {
 		feedback := ofBob + "/s1/runs/" + run + "/feedback"
 		tt.g.want(200, tt.bob, "POST", feedback, `{"rating":"up"}`)
 		tt.g.want(403, tt.critic, "POST", feedback, `{"rating":"down","author":"bob"}`)
+		// Those who read the sessions of all users find their feedback, and users find what is in their own sessions.
+		for token, status := range map[string]int{tt.reader: 200, tt.critic: 200, tt.bob: 404} {
+			tt.g.want(status, token, "GET", "/apps/weather/feedback?userId=alice", "")
+		}
+		testkit.Eventually(t, "both opinions are listed", func() bool {
+			for _, token := range []string{tt.reader, tt.critic, tt.bob} {
+				if list := tt.g.want(200, token, "GET", "/apps/weather/feedback", "").Body.String(); strings.Count(list, `"userId":"bob"`) != 2 {
+					return false
+				}
+			}
+			return true
+		})
 		if got := tt.g.scopesOf(tt.reader); got != "read users" {
 			t.Errorf("a reader has %s", got)
 		}

@@ -71,6 +71,7 @@ func routeTable(run string) map[string]routeAccess {
 		"POST /apps/{app}/users/{user}/sessions/{session}/runs/{run}/cancel":   {s1 + "/runs/" + run + "/cancel", "", yours, hidden, closed},
 		"POST /apps/{app}/users/{user}/sessions/{session}/runs/{run}/feedback": {s1 + "/runs/" + run + "/feedback", `{"rating":"up"}`, yours, hidden, closed},
 		"GET /apps/{app}/users/{user}/sessions/{session}/feedback":             {s1 + "/feedback", "", yours, hidden, closed},
+		"GET /apps/{app}/feedback":                                             {"/apps/weather/feedback?userId=bob", "", yours, hidden, closed},
 		"POST /apps/{app}/users/{user}/sessions/{session}/fork":                {s1 + "/fork", "{}", yours, hidden, closed},
 		"POST /apps/{app}/users/{user}/sessions/{session}/rewind":              {ofBob + "/back/rewind", `{"rewindBeforeInvocationId":"e-1"}`, yours, hidden, closed},
 		"GET /apps/{app}/users/{user}/sessions/{session}/export":               {s1 + "/export", "", yours, hidden, closed},
@@ -136,7 +137,10 @@ func routeTable(run string) map[string]routeAccess {
 		"POST /apps/{app}/webhooks/{webhook}/test":                         {"/apps/weather/webhooks/none/test", "", denied, denied, closed},
 		"GET /apps/{app}/webhooks/{webhook}/deliveries":                    {"/apps/weather/webhooks/none/deliveries", "", denied, denied, closed},
 		"POST /apps/{app}/webhooks/{webhook}/deliveries/{delivery}/replay": {"/apps/weather/webhooks/none/deliveries/1/replay", "", denied, denied, closed},
+		"GET /apps/{app}/failed-deliveries":                                {"/apps/weather/failed-deliveries", "", denied, denied, closed},
+		"POST /apps/{app}/failed-deliveries/{delivery}/replay":             {"/apps/weather/failed-deliveries/1/replay", "", denied, denied, closed},
 
+		"GET /dev/apps/{app}/runs":                  {"/dev/apps/weather/runs?userId=bob", "", yours, hidden, closed},
 		"GET /dev/apps/{app}/users/{user}/runs":     {"/dev/apps/weather/users/bob/runs", "", yours, hidden, closed},
 		"GET /dev/apps/{app}/users/{user}/sessions": {"/dev/apps/weather/users/bob/sessions", "", yours, hidden, closed},
 		// Only developers call tools, also as themselves.
@@ -229,6 +233,8 @@ func devRoutes(run string) map[string]routeAccess {
 	add("GET /dev/apps/{app}/build_graph_image", "/dev/apps/weather/build_graph_image", "")
 	add("GET /dev/apps/{app}/metrics-info", "/dev/apps/weather/metrics-info", "")
 	add("GET /dev/apps/{app}/eval_history", "/dev/apps/weather/eval_history", "")
+	add("GET /dev/apps/{app}/eval_criteria", "/dev/apps/weather/eval_criteria", "")
+	add("PUT /dev/apps/{app}/eval_criteria", "/dev/apps/weather/eval_criteria", `{"evalMetrics":[{"metricName":"response_match_score","threshold":1}]}`)
 	add("GET /dev/apps/{app}/evaluation", "/dev/apps/weather/evaluation", "")
 	add("DELETE /dev/apps/{app}/evaluation", "/dev/apps/weather/evaluation", "")
 	add("GET /dev/apps/{app}/debug/trace/{event}", "/dev/apps/weather/debug/trace/"+run, "")

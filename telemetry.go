@@ -39,7 +39,7 @@ func (c *Config) telemetry(ctx context.Context) (observe.Telemetry, error) {
 
 // levels are looked up for each request of the metrics.
 func (s *Server) levels() observe.Levels {
-	now := observe.Levels{Running: s.engine.Running(), Queued: s.store.CountQueued}
+	now := observe.Levels{Running: s.engine.Running(), Queued: s.store.CountQueued, FreeScheduled: s.scheduler.Free()}
 	now.Followed, now.Unfollowed = s.engine.Mirrored()
 	if s.outbox != nil {
 		now.Deliveries = s.store.Outbox.CountDeliveries

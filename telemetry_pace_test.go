@@ -1,9 +1,11 @@
 package parley_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
+	"path/filepath"
 	"sync/atomic"
 	"testing"
 
@@ -14,7 +16,8 @@ import (
 )
 
 // The trace tells when the first piece of an answer came, and how often the call of the
-// model was repeated; nothing of either, where there was none.
+// model was repeated; nothing of either, where there was none. A trace that is read from
+// recordings after a restart tells the same.
 func TestTraceOfModelPace(t *testing.T) {
 	t.Parallel()
 	replies := &modelserver.Server{Dialect: modelserver.OpenAI{}, Replies: []modelserver.Reply{{Text: []string{"Sunny", " today."}}, {Text: []string{"Rainy."}}}}
@@ -32,18 +35,39 @@ func TestTraceOfModelPace(t *testing.T) {
 		t.Fatal(err)
 	}
 	root := must(t)(agent.NewLLM(agent.LLMConfig{Name: "traveller", Model: m}))
-	srv, err := parley.Open(t.Context(), parley.Config{Agents: map[string]*agent.Agent{"app": root}, UI: parley.UIConfig{Enabled: true}})
-	if err != nil {
-		t.Fatal(err)
+	url := "sqlite://" + filepath.Join(t.TempDir(), "s.db")
+	open := func() (*parley.Server, func(method, path, body string) *httptest.ResponseRecorder) {
+		srv, err := parley.Open(t.Context(), parley.Config{
+			Agents: map[string]*agent.Agent{"app": root}, UI: parley.UIConfig{Enabled: true},
+			Sessions: parley.SessionConfig{URL: url}, Recording: parley.RecordingConfig{Share: 1},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { srv.Close(t.Context()) })
+		return srv, caller(t, srv)
 	}
-	t.Cleanup(func() { srv.Close(t.Context()) })
-	do := caller(t, srv)
+	srv, do := open()
 	do("POST", "/apps/app/users/u/sessions/s", "")
 	for _, path := range []string{"/run_sse", "/run"} {
 		if rec := do("POST", path, message); rec.Code != http.StatusOK {
 			t.Fatalf("%s: %d %s", path, rec.Code, rec.Body)
 		}
 	}
+	live := do("GET", "/dev/apps/app/debug/trace/session/s?user=u", "").Body.Bytes()
+	checkPace(t, live)
+	srv.Close(t.Context())
+	_, do = open()
+	recorded := do("GET", "/dev/apps/app/debug/trace/session/s?user=u", "").Body.Bytes()
+	if !bytes.Contains(recorded, []byte(`"parley.recorded":true`)) {
+		t.Errorf("the trace is not that of recordings: %s", recorded)
+	}
+	checkPace(t, recorded)
+}
+
+// checkPace looks for a call that was repeated and came in pieces, and one that did not.
+func checkPace(t *testing.T, trace []byte) {
+	t.Helper()
 	var spans, calls []struct {
 		Name       string
 		Start      int64 `json:"start_time"`
@@ -53,7 +77,7 @@ func TestTraceOfModelPace(t *testing.T) {
 			Retries *int     `json:"parley.model.retries"`
 		}
 	}
-	if err := json.Unmarshal(do("GET", "/dev/apps/app/debug/trace/session/s", "").Body.Bytes(), &spans); err != nil {
+	if err := json.Unmarshal(trace, &spans); err != nil {
 		t.Fatal(err)
 	}
 	for _, s := range spans {

@@ -92,6 +92,55 @@ func TestCosts(t *testing.T) {
 	}
 }
 
+// Sums over all users do not need an item for each of them.
+func TestUsageByGroups(t *testing.T) {
+	t.Parallel()
+	base := serve(t, parley.Config{Agents: spender(t), PriceFile: priceFile(t)})
+	first, second := limitedAt(t, base, "first"), limitedAt(t, base, "second")
+	first.say(t, "dear")
+	first.say(t, "unknown")
+	second.say(t, "dear")
+	type sum struct {
+		cost
+		Day     string `json:"day"`
+		AppName string `json:"appName"`
+		UserID  string `json:"userId"`
+		Runs    int    `json:"runs"`
+	}
+	list := func(query string) (got []sum) {
+		t.Helper()
+		first.Do(t, http.MethodGet, "/usage?"+query, nil).Want(t, http.StatusOK).Into(t, &got)
+		return got
+	}
+	users := list("groupBy=user")
+	if len(users) != 2 || users[0].UserID != "first" || users[0].Runs != 2 || users[0].Unpriced != 10 || users[1].UserID != "second" || users[1].Runs != 1 || users[1].USD != "0.000054" {
+		t.Errorf("by user: %+v", users)
+	}
+	for _, u := range users {
+		if u.Day != "" || u.AppName != "" {
+			t.Errorf("by user: %+v has more than the user", u)
+		}
+	}
+	apps := list("groupBy=app")
+	if len(apps) != 1 || apps[0].AppName != first.App || apps[0].UserID != "" || apps[0].Runs != 3 || apps[0].Total != 30 || apps[0].USD != "0.000108" || len(apps[0].Models) != 2 {
+		t.Errorf("by application: %+v", apps)
+	}
+	runs := 0
+	for _, day := range list("groupBy=day") { // midnight may be between the runs
+		runs += day.Runs
+		if day.Day == "" || day.AppName != "" || day.UserID != "" {
+			t.Errorf("by day: %+v", day)
+		}
+	}
+	if runs != 3 {
+		t.Errorf("%d runs by day, want 3", runs)
+	}
+	if both := list("groupBy=app&groupBy=user&pageSize=1"); len(both) != 1 || both[0].AppName != first.App || both[0].UserID != "first" || both[0].Day != "" {
+		t.Errorf("by application and user, one at a time: %+v", both)
+	}
+	first.Do(t, http.MethodGet, "/usage?groupBy=model", nil).Want(t, http.StatusUnprocessableEntity)
+}
+
 // The money of a day refuses the next run, and not that of other users.
 func TestCostOfADay(t *testing.T) {
 	t.Parallel()

@@ -58,25 +58,33 @@ func (h *host) launch(p *provider.Provider) *world {
 	return &world{T: h.T, provider: p, base: "http://127.0.0.1:" + port}
 }
 
-// kill is kill -9, and the expiry of the leases of the server. They are long, because
-// a server that lives must keep its runs on a busy machine too.
+// kill is kill -9, and the expiry of what the server holds: the leases of its runs, and
+// the locks of logins. They are long, because a server that lives must keep them on a
+// busy machine too.
 func (h *host) kill() {
 	h.Helper()
 	if err := h.process.Process.Kill(); err != nil {
 		h.Fatal(err)
 	}
 	_ = h.process.Wait()
-	driver, source, query := "pgx", h.database, "UPDATE parley_runs SET lease = '-infinity' WHERE status = 'running'"
+	driver, source, queries := "pgx", h.database, []string{
+		"UPDATE parley_runs SET lease = '-infinity' WHERE status = 'running'",
+		"UPDATE parley_secrets SET stored = stored - interval '1 day' WHERE sealed = 'held'",
+	}
 	if path, ok := strings.CutPrefix(h.database, "sqlite://"); ok {
-		driver, source, query = "sqlite", path, "UPDATE runs SET lease = 0 WHERE status = 'running'"
+		driver, source, queries = "sqlite", path, []string{
+			"UPDATE runs SET lease = 0 WHERE status = 'running'", "UPDATE secrets SET stored = 0 WHERE sealed = CAST('held' AS BLOB)",
+		}
 	}
 	db, err := sql.Open(driver, source)
 	if err != nil {
 		h.Fatal(err)
 	}
 	defer db.Close()
-	if _, err := db.ExecContext(h.Context(), query); err != nil {
-		h.Fatal(err)
+	for _, query := range queries {
+		if _, err := db.ExecContext(h.Context(), query); err != nil {
+			h.Fatal(err)
+		}
 	}
 }
 
@@ -104,7 +112,7 @@ func crashingIn(t *testing.T, place, app string, test func(h *host, p *provider.
 		"PARLEY_TEST_ISSUER=" + p.Issuer(), "PARLEY_TEST_CLIENT=" + id, "PARLEY_TEST_SECRET=" + secret,
 	}}
 	if name, ok := strings.CutPrefix(app, typescript); ok {
-		h.environ = append(h.environ, "PARLEY_TEST_AGENTS="+filepath.Join("..", "..", "testdata", "login", name), "PARLEY_TEST_APP="+app,
+		h.environ = append(h.environ, "PARLEY_TEST_AGENTS="+filepath.Join("..", "..", "testdata", "login", name), "PARLEY_TEST_APP="+app, "PARLEY_TEST_CACHE="+t.TempDir(),
 			"CALENDAR_AUTH_URL="+p.AuthURL(), "CALENDAR_TOKEN_URL="+p.TokenURL(), "CALENDAR_ISSUER="+p.Issuer()+provider.DiscoveryPath,
 			"CALENDAR_CLIENT_ID="+id, "CALENDAR_CLIENT_SECRET="+secret, "CALENDAR_HOST="+p.Issuer(), "CALENDAR_API="+p.Issuer()+provider.APIPath)
 	}

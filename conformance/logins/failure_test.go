@@ -38,7 +38,7 @@ func TestC62_Failures(t *testing.T) {
 					a := c.asked(c.say("call list_events"))
 					answer := a.answer(c.visit(a, !test.deny))
 					broken := w.provider.Break(provider.TokenPath, test.fault)
-					t.Cleanup(broken.Mend)
+					t.Cleanup(broken.Repair)
 					seen := w.exchanges()
 					events := c.send(answer)
 					if len(events) != 1 || events[0].ErrorCode != "CREDENTIAL_EXCHANGE_FAILED" || events[0].Author != custom ||
@@ -48,7 +48,7 @@ func TestC62_Failures(t *testing.T) {
 					if got := w.exchanges() - seen; got > 1 || test.deny != (got == 0) {
 						t.Errorf("%d calls of the token endpoint", got)
 					}
-					broken.Mend()
+					broken.Repair()
 					// An answer counts once, also when nothing came of it.
 					c.post(answer).Want(t, http.StatusConflict)
 					b := c.asked(c.say("call list_events"))

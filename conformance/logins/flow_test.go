@@ -222,10 +222,10 @@ func TestRefusedByTheAPI(t *testing.T) {
 					c := w.talk(t, app, http.StatusText(status))
 					c.login(c.asked(c.say("call list_events")), 1)
 					broken := w.provider.Break(provider.APIPath, provider.Fault{Status: status, Body: `{"code":"no","message":"not with this token"}`})
-					t.Cleanup(broken.Mend)
+					t.Cleanup(broken.Repair)
 					a := c.asked(c.say("call list_events"))
 					if app == custom {
-						broken.Mend()
+						broken.Repair()
 						c.login(a, 1)
 						return
 					}
@@ -234,7 +234,7 @@ func TestRefusedByTheAPI(t *testing.T) {
 					if len(events) != 2 || len(c.asks(events)) != 0 || !strings.Contains(texts(events)[0], "not with this token") {
 						t.Errorf("refused again: %q", texts(events))
 					}
-					broken.Mend()
+					broken.Repair()
 				})
 			}
 		}

@@ -46,12 +46,12 @@ func serve() int {
 	if err == nil {
 		var srv *parley.Server
 		srv, err = parley.Open(context.Background(), parley.Config{
-			Agents: agents, Scripts: parley.ScriptConfig{Dir: os.Getenv("PARLEY_TEST_AGENTS"), AppName: os.Getenv("PARLEY_TEST_APP")},
+			Agents:   agents,
+			Scripts:  parley.ScriptConfig{Dir: os.Getenv("PARLEY_TEST_AGENTS"), AppName: os.Getenv("PARLEY_TEST_APP"), CacheDir: os.Getenv("PARLEY_TEST_CACHE")},
 			Models:   map[string]model.Model{"scripted": scripted.Func(decide)},
 			Sessions: parley.SessionConfig{URL: os.Getenv("PARLEY_TEST_DB"), RunLease: time.Minute}, // kill ends it
-			// A killed server keeps others from the exchange of a code for this long.
-			Logins:  parley.LoginConfig{Key: os.Getenv("PARLEY_TEST_KEY"), Timeout: 8 * time.Second, AllowPrivate: loopback},
-			Network: parley.NetworkConfig{Host: "127.0.0.1"},
+			Logins:   parley.LoginConfig{Key: os.Getenv("PARLEY_TEST_KEY"), AllowPrivate: loopback},
+			Network:  parley.NetworkConfig{Host: "127.0.0.1"},
 		})
 		if err == nil {
 			err = srv.Run(context.Background())

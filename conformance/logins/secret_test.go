@@ -32,7 +32,7 @@ func TestNoSecretIsRevealed(t *testing.T) {
 		codes = append(codes, code(refused))
 		broken := w.provider.Break(provider.TokenPath, provider.OAuthError("invalid_grant", "no"))
 		c.send(b.answer(refused))
-		broken.Mend()
+		broken.Repair()
 		pending := c.asked(c.say("call list_contacts"))
 
 		var all strings.Builder

@@ -54,6 +54,7 @@ func (none) Begin(ctx context.Context, _ *agentrt.Step) context.Context { return
 func (none) Done(*agentrt.Step)                                         {}
 func (none) Close(*agentrt.Step)                                        {}
 func (none) Mark(context.Context, session.Key) string                   { return "" }
+func (none) Spent(string, []session.ModelUsage)                         {}
 func (none) CostWarning(string)                                         {}
 func (none) Ended(*session.Run, bool)                                   {}
 func (none) Appended(time.Duration, error)                              {}

@@ -71,6 +71,8 @@ type Levels struct {
 	// not be reached, or was lost.
 	Followed   int
 	Unfollowed int64
+	// FreeScheduled is how many more runs of schedules this process would start now.
+	FreeScheduled int
 	// Deliveries returns how many notifications were not accepted yet, and how many were given up; nil if the server
 	// sends none.
 	Deliveries func(context.Context) (pending, failed int64, err error)

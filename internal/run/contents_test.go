@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/parley-run/parley/agent"
@@ -32,11 +33,16 @@ func (plainLog) emit(*event.Event) error            { return nil }
 
 func asText(t *testing.T, contents []*event.Content) string {
 	t.Helper()
-	doc, err := json.MarshalIndent(contents, "", " ")
-	if err != nil {
-		t.Fatal(err)
+	var text strings.Builder
+	for _, c := range contents {
+		doc, err := c.MarshalJSON()
+		if err != nil {
+			t.Fatal(err)
+		}
+		text.Write(doc)
+		text.WriteByte('\n')
 	}
-	return string(doc)
+	return text.String()
 }
 
 // captured is a model that tells what it is sent.
@@ -169,7 +175,11 @@ func TestModelsSeeWhatTheLogSays(t *testing.T) {
 	one := func(name string, of func(string) model.Model, compactions ...*agent.Compaction) *agent.Agent {
 		return agent.Must(agent.NewLLM(agent.LLMConfig{Name: name, Model: of(name), Tools: []tool.Tool{now, later}, Compactions: compactions}))
 	}
-	summarize := func(*tool.Context, []*event.Event) (*model.Response, error) { return model.Text("in short"), nil }
+	summaries := 0
+	summarize := func(*tool.Context, []*event.Event) (*model.Response, error) {
+		summaries++
+		return model.Text("in short"), nil
+	}
 	stores := map[string]func(t *testing.T) []session.Store{
 		"memory": func(*testing.T) []session.Store { return []session.Store{session.NewMemory(0)} },
 		"sqlite": func(t *testing.T) []session.Store {
@@ -209,11 +219,15 @@ func TestModelsSeeWhatTheLogSays(t *testing.T) {
 				if _, err := c.engine().Create(t.Context(), session.NewSession{Key: key}, nil); err != nil {
 					t.Fatal(err)
 				}
-				for range 120 {
+				for range 80 {
 					if c.step(); t.Failed() {
 						t.FailNow()
 					}
 				}
+				if name == "compaction" && summaries == 0 {
+					t.Error("nothing was summarized")
+				}
+				summaries = 0
 				if c.checked < 50 {
 					t.Errorf("%d requests were compared", c.checked)
 				}

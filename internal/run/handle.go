@@ -163,6 +163,18 @@ func (e *Engine) RecentRuns(ctx context.Context, app, user string, sessions, eac
 	return rows, nil
 }
 
+// CanFindRuns reports whether the store lists the runs of all sessions.
+func (e *Engine) CanFindRuns() bool { return e.cfg.Store.RunLister != nil }
+
+// FindRuns returns runs of all sessions, newest first; see session.RunLister.
+func (e *Engine) FindRuns(ctx context.Context, q session.RunQuery, page session.Page) ([]*session.Run, string, error) {
+	rows, next, err := e.cfg.Store.RunLister.FindRuns(ctx, q, page)
+	if err != nil {
+		return nil, "", storeError("list runs of all sessions", err)
+	}
+	return rows, next, nil
+}
+
 // Follow reads a run of a session from its first event, or after the event with a
 // given id. It fails with ErrUnknownEvent if the run has no such event.
 func (e *Engine) Follow(ctx context.Context, key session.Key, id, afterEvent string) (*Reader, error) {

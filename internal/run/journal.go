@@ -7,6 +7,7 @@ import (
 
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/agentrt"
+	"github.com/parley-run/parley/internal/sessionrt"
 	"github.com/parley-run/parley/session"
 )
 
@@ -114,7 +115,7 @@ func (j *journal) usage(u event.Usage, models []session.ModelUsage) {
 	if doc, err := u.MarshalJSON(); err == nil {
 		j.Put(usageNote, doc)
 	}
-	if doc, err := session.EncodeModels(models); err == nil {
+	if doc, err := sessionrt.EncodeModels(models); err == nil {
 		j.Put(modelsNote, doc)
 	}
 }

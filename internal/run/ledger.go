@@ -10,6 +10,7 @@ import (
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/agentrt"
 	"github.com/parley-run/parley/internal/price"
+	"github.com/parley-run/parley/internal/sessionrt"
 	"github.com/parley-run/parley/session"
 )
 
@@ -148,7 +149,7 @@ func (l *ledger) restorePrivate(doc, models []byte) {
 	if doc == nil || c.UnmarshalJSON(doc) != nil {
 		return
 	}
-	c.models, _ = session.DecodeModels(models) // what it lacks has no known cost
+	c.models, _ = sessionrt.DecodeModels(models) // what it lacks has no known cost
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.private = c

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"sync"
 	"time"
 
+	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/agentrt"
 	"github.com/parley-run/parley/internal/price"
 	"github.com/parley-run/parley/session"
@@ -56,6 +58,7 @@ const WarnDayCost = "WARN_DAY_COST"
 
 // LimitError refuses a run that may be accepted later.
 type LimitError struct {
+	Code    string // MaxDayTokens or MaxDayCost; empty for a limit of another kind
 	Message string
 	After   time.Duration
 }
@@ -163,11 +166,17 @@ func (e *Engine) stored(ctx context.Context, user owner, now time.Time) (reading
 
 // checkQuota refuses a run of a user who has used the tokens or the money of the day.
 func (a *admission) checkQuota(ctx context.Context) error {
-	limits := &a.engine.cfg.Limits
+	return a.engine.MaySpend(ctx, a.req.Key)
+}
+
+// MaySpend returns a *LimitError if the user of a session has used the tokens or the
+// money of the day.
+func (e *Engine) MaySpend(ctx context.Context, key session.Key) error {
+	limits := &e.cfg.Limits
 	if !limits.ofDay() {
 		return nil
 	}
-	tokens, nanos, err := a.engine.usedToday(ctx, owner{a.req.Key.App, a.req.Key.User})
+	tokens, nanos, err := e.usedToday(ctx, owner{key.App, key.User})
 	if err != nil {
 		return err
 	}
@@ -175,11 +184,11 @@ func (a *admission) checkQuota(ctx context.Context) error {
 	if failure == nil {
 		return nil
 	}
-	a.engine.reached(ctx, owner{a.req.Key.App, a.req.Key.User}, failure.Code, failure.Message)
+	e.reached(ctx, owner{key.App, key.User}, failure.Code, failure.Message)
 	now := time.Now().UTC()
 	return &LimitError{
-		Message: failure.Message,
-		After:   now.Truncate(24 * time.Hour).Add(24 * time.Hour).Sub(now),
+		Code: failure.Code, Message: failure.Message,
+		After: now.Truncate(24 * time.Hour).Add(24 * time.Hour).Sub(now),
 	}
 }
 
@@ -247,33 +256,60 @@ func (e *Engine) reached(ctx context.Context, user owner, code, message string) 
 // warnOfCost logs what a budget cannot count, and that a user has reached the cost of
 // which there is a warning. The end of the run is stored.
 func (t *turn) warnOfCost(models []session.ModelUsage) {
-	limits := &t.engine.cfg.Limits
+	if t.engine.cfg.Limits.countsCost() {
+		t.engine.warnOfCost(t.recorder.ctx, t.user(), models, t.logger())
+	}
+}
+
+func (e *Engine) warnOfCost(ctx context.Context, user owner, models []session.ModelUsage, log *slog.Logger) {
+	limits := &e.cfg.Limits
 	if !limits.countsCost() {
 		return
 	}
-	q, cost := &t.engine.quota, session.Cost{}
+	q, cost := &e.quota, session.Cost{}
 	for i := range models {
 		cost.Add(models[i].Cost)
 		if models[i].Unpriced > 0 && q.first(models[i].Model, "") {
-			t.logger().Warn("budgets of cost cannot count a model without a price", "model", models[i].Model)
+			log.Warn("budgets of cost cannot count a model without a price", "model", models[i].Model)
 		}
 	}
 	now := time.Now()
-	if user := t.user(); limits.WarnDayCost > 0 && cost.Nanos > 0 && !q.warned(user, session.DayOf(now)) {
-		r, err := t.engine.stored(t.recorder.ctx, user, now)
+	if limits.WarnDayCost > 0 && cost.Nanos > 0 && !q.warned(user, session.DayOf(now)) {
+		r, err := e.stored(ctx, user, now)
 		if err != nil {
-			t.logger().Warn("could not read what was used today", "err", err)
+			log.Warn("could not read what was used today", "err", err)
 			return
 		}
 		if r.nanos >= limits.WarnDayCost && q.first(user, r.day) {
-			t.engine.reached(t.recorder.ctx, user, WarnDayCost, fmt.Sprintf("The user has cost %s US dollars today, and there is a warning at %s.",
+			e.reached(ctx, user, WarnDayCost, fmt.Sprintf("The user has cost %s US dollars today, and there is a warning at %s.",
 				price.USD(r.nanos), price.USD(limits.WarnDayCost)))
-			t.logger().Warn("a user has reached the cost of a day of which there is a warning", "usd", price.USD(r.nanos), "warn_usd", price.USD(limits.WarnDayCost))
-			if o := t.engine.cfg.Observer; o != nil {
+			log.Warn("a user has reached the cost of a day of which there is a warning", "usd", price.USD(r.nanos), "warn_usd", price.USD(limits.WarnDayCost))
+			if o := e.cfg.Observer; o != nil {
 				o.CostWarning(user.app)
 			}
 		}
 	}
+}
+
+// Spend counts the usage of a call of a model that was made for a session, and not in one
+// of its runs: it is stored at once. version is the ModelVersion of the response.
+func (e *Engine) Spend(ctx context.Context, key session.Key, version string, u *event.Usage) error {
+	if e.cfg.Store.Spender == nil {
+		return nil
+	}
+	l := ledger{prices: e.cfg.Prices}
+	l.addPrivate(version, u, func(event.Usage, []session.ModelUsage) {})
+	_, models := l.usage()
+	if err := e.cfg.Store.Spender.Spend(ctx, key, models...); err != nil {
+		return storeError("store what was used", err)
+	}
+	user := owner{key.App, key.User}
+	e.quota.forget(user)
+	e.warnOfCost(ctx, user, models, e.cfg.Log.With("app", key.App, "user", key.User, "session_id", key.ID))
+	if o := e.cfg.Observer; o != nil {
+		o.Spent(key.App, models)
+	}
+	return nil
 }
 
 // limit starts the timer for the duration of a run. The caller must stop it.

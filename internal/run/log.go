@@ -10,6 +10,7 @@ import (
 	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/agentrt"
+	"github.com/parley-run/parley/internal/sessionrt"
 	"github.com/parley-run/parley/session"
 )
 
@@ -51,7 +52,7 @@ func (l *log) append(ev *event.Event, delta session.State) {
 	l.events = append(l.events, ev)
 	for k, v := range delta {
 		l.remember(k)
-		if session.IsNull(v) {
+		if sessionrt.IsNull(v) {
 			delete(l.changing(), k)
 		} else {
 			l.changing()[k] = v
@@ -136,6 +137,13 @@ func (l *log) Len() int {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
 	return len(l.before) + len(l.events)
+}
+
+// Own implements Log.
+func (l *log) Own(to []*event.Event) (first int, events []*event.Event) {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	return len(l.before), append(to, l.events...)
 }
 
 func (l *log) At(i int) *event.Event {

@@ -25,6 +25,9 @@ type Observer interface {
 	Work(ctx context.Context, w *Work) (_ context.Context, finished func(session.Status, *session.Failure))
 	// Ended is called when a run has ended here, or was left to another process.
 	Ended(run *session.Run, lost bool)
+	// Spent is called with the usage of calls of models that were made for an
+	// application outside of its runs.
+	Spent(app string, models []session.ModelUsage)
 	// Appended is called with the duration and the result of an append to the
 	// store.
 	Appended(took time.Duration, err error)
@@ -77,6 +80,9 @@ type Log interface {
 	// Shared returns a copy of the state that the session shares with others; nil if
 	// there is none.
 	Shared() session.State
+	// Own appends the events of the run so far to a slice, and returns the index of the
+	// first.
+	Own(to []*event.Event) (first int, events []*event.Event)
 }
 
 // Work describes a run that this process starts to work on.

@@ -42,6 +42,7 @@ func (*watcher) Begin(ctx context.Context, _ *agentrt.Step) context.Context { re
 func (*watcher) Done(*agentrt.Step)                                         {}
 func (*watcher) Close(*agentrt.Step)                                        {}
 func (*watcher) Mark(context.Context, session.Key) string                   { return "" }
+func (*watcher) Spent(string, []session.ModelUsage)                         {}
 func (*watcher) CostWarning(string)                                         {}
 func (*watcher) Ended(*session.Run, bool)                                   {}
 func (*watcher) Appended(time.Duration, error)                              {}

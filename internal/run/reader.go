@@ -114,6 +114,16 @@ func (r *Reader) Ready() <-chan struct{} {
 	return r.ready
 }
 
+// Prompt reports whether Take returns without reading from the store or waiting for
+// another server.
+func (r *Reader) Prompt() bool {
+	if r.local == nil {
+		return len(r.found) > 0
+	}
+	_, here := r.from.(*turn)
+	return here
+}
+
 // Begun reports whether the run is known to have begun.
 func (r *Reader) Begun() bool { return r.local != nil || r.row != nil && r.row.First != 0 }
 
@@ -160,6 +170,8 @@ func (r *Reader) Take(ctx context.Context) (item Item, ok bool, err error) {
 		r.row = r.from.last()
 		r.detach() // the run continues elsewhere
 		r.listen()
+		r.wake() // what was taken before can be sent before the store is read
+		return Item{}, false, nil
 	}
 }
 

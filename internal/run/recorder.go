@@ -14,6 +14,7 @@ import (
 	"github.com/parley-run/parley/internal/broker"
 	"github.com/parley-run/parley/internal/redact"
 	"github.com/parley-run/parley/internal/run/stream"
+	"github.com/parley-run/parley/internal/sessionrt"
 	"github.com/parley-run/parley/session"
 	"github.com/parley-run/parley/tool"
 )
@@ -106,7 +107,7 @@ func (r *recorder) entry(ev *event.Event) (*session.Entry, error) {
 	if ev.ID == "" {
 		ev.ID = event.NewID()
 	}
-	ev.Actions.StateDelta = session.WithoutTemp(ev.Actions.StateDelta)
+	ev.Actions.StateDelta = sessionrt.WithoutTemp(ev.Actions.StateDelta)
 	entry, err := session.NewEntry(ev)
 	if err != nil {
 		return nil, err

@@ -9,6 +9,7 @@ import (
 
 	"github.com/parley-run/parley/internal/agentrt"
 	"github.com/parley-run/parley/internal/redact"
+	"github.com/parley-run/parley/internal/sessionrt"
 	"github.com/parley-run/parley/internal/wire"
 	"github.com/parley-run/parley/session"
 	"github.com/parley-run/parley/tool"
@@ -116,7 +117,7 @@ func (e *Engine) create(ctx context.Context, made session.NewSession) (*session.
 		return e.cfg.Store.Create(ctx, made)
 	}
 	held := session.State{}
-	made.State = withhold(session.WithoutTemp(made.State), held)
+	made.State = withhold(sessionrt.WithoutTemp(made.State), held)
 	for i, entry := range made.Log {
 		ev, err := entry.Decode()
 		if err != nil || len(ev.Actions.StateDelta) == 0 {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/ident"
+	"github.com/parley-run/parley/internal/sessionrt"
 	"github.com/parley-run/parley/session"
 )
 
@@ -133,7 +134,7 @@ func (e *Engine) Patch(ctx context.Context, key session.Key, delta map[string]js
 	if err := checkState("stateDelta", delta); err != nil {
 		return nil, err
 	}
-	delta = session.WithoutTemp(delta)
+	delta = sessionrt.WithoutTemp(delta)
 	if creds := e.credentials(key); creds != nil && len(delta) > 0 {
 		s, err := e.cfg.Store.Get(ctx, key, session.Read{NoEvents: true})
 		if err != nil {

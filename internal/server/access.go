@@ -52,6 +52,8 @@ var needs = map[string]need{
 	"/run_sse": {scope: access.Run},
 	"/usage":   {scope: access.Read}, // the query names the user
 
+	"/apps/{app}/feedback": {scope: access.Read}, // as for usage
+
 	linkPath: {public: true}, // the link is sealed
 
 	"/prices":  {scope: access.Read},
@@ -66,6 +68,8 @@ var needs = map[string]need{
 	"/{$}":                 {},
 	"/":                    {}, // paths without a route
 
+	"/dev/apps/{app}/runs": {scope: access.Read}, // as for feedback
+
 	"/dev/apps/{app}/users/{user}/runs":                                {scope: access.Read}, // as for each session
 	"/dev/apps/{app}/users/{user}/sessions":                            {scope: access.Read},
 	"/apps/{app}/users/{user}/sessions/{session}/events/{event}/graph": {scope: access.Dev},
@@ -79,6 +83,8 @@ var needs = map[string]need{
 	"/apps/{app}/webhooks/{webhook}/test":                         {scope: access.Admin},
 	"/apps/{app}/webhooks/{webhook}/deliveries":                   {scope: access.Admin},
 	"/apps/{app}/webhooks/{webhook}/deliveries/{delivery}/replay": {scope: access.Admin},
+	"/apps/{app}/failed-deliveries":                               {scope: access.Admin},
+	"/apps/{app}/failed-deliveries/{delivery}/replay":             {scope: access.Admin},
 }
 
 // needOf returns the permission that a route requires. pattern has the form of http.Request.Pattern.
@@ -290,7 +296,7 @@ const (
 	maxUsageDays = 366
 )
 
-// usage answers with the usage by day, application and user.
+// usage answers with the usage by day, application and user, or by what ?groupBy= names.
 func (s *Server) usage(w http.ResponseWriter, r *http.Request) error {
 	query := r.URL.Query()
 	get := func(name, snake string) string {
@@ -329,6 +335,9 @@ func (s *Server) usage(w http.ResponseWriter, r *http.Request) error {
 		return badParameter("query", "from", fmt.Sprintf("must not be after to, nor more than %d days before it", maxUsageDays))
 	}
 	q.From, q.To = session.DayOf(from), session.DayOf(to)
+	if q.By, err = usageGroups(append(query["groupBy"], query["group_by"]...)); err != nil {
+		return err
+	}
 	page, err := pageOf(query)
 	if err != nil {
 		return err
@@ -346,6 +355,22 @@ func (s *Server) usage(w http.ResponseWriter, r *http.Request) error {
 		out[i] = usageOf{u.Day, u.App, u.User, u.Runs, countsOf(&u.Tokens, u.Cost()), modelsOf(u.Models)}
 	}
 	return answer(w, out)
+}
+
+func usageGroups(names []string) (by session.UsageGroups, err error) {
+	for _, name := range names {
+		switch name {
+		case "day":
+			by |= session.ByDay
+		case "app":
+			by |= session.ByApp
+		case "user":
+			by |= session.ByUser
+		default:
+			return 0, badParameter("query", "groupBy", "must be day, app or user")
+		}
+	}
+	return by, nil
 }
 
 // dayOf parses a day in UTC.

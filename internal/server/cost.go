@@ -9,11 +9,11 @@ import (
 	"github.com/parley-run/parley/session"
 )
 
-// usageOf is the JSON of usage.
+// usageOf is the JSON of usage, without what it is not grouped by.
 type usageOf struct {
-	Day     string `json:"day"`
-	AppName string `json:"appName"`
-	UserID  string `json:"userId"`
+	Day     string `json:"day,omitempty"`
+	AppName string `json:"appName,omitempty"`
+	UserID  string `json:"userId,omitempty"`
 	Runs    int64  `json:"runs"`
 	counts
 	Models []modelOf `json:"models"`

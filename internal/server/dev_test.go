@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -33,7 +35,8 @@ func (r *reads) RecentRuns(ctx context.Context, app, user string, sessions, each
 	return r.Backend.RecentRuns(ctx, app, user, sessions, each)
 }
 
-// The runs of a user cost one call of the store, however many sessions there are.
+// The runs of a user cost one call of a store that does not list the runs of all sessions, however many sessions there
+// are.
 func TestRecentRunsAreOneQuery(t *testing.T) {
 	t.Parallel()
 	store := &reads{Backend: session.NewMemoryBackend(0)}
@@ -54,6 +57,64 @@ func TestRecentRunsAreOneQuery(t *testing.T) {
 			t.Errorf("%s: %d calls of the store, want 1", query, store.lists)
 		}
 	}
+}
+
+// The runs of an application are listed in pages, over all sessions and users.
+func TestAllRuns(t *testing.T) {
+	t.Parallel()
+	srv := serve(t, weather(), withUI)
+	for i := range 5 {
+		user := []string{"ann", "bob"}[i%2]
+		path := "/apps/weather/users/" + user + "/sessions/s" + strconv.Itoa(i)
+		wantStatus(t, do(t, srv, "POST", path, ""), http.StatusOK)
+		for range 30 { // more than the list of the newest runs had of a session
+			wantStatus(t, do(t, srv, "POST", "/run", `{"appName":"weather","userId":"`+user+`","sessionId":"s`+strconv.Itoa(i)+`","newMessage":{"role":"user","parts":[{"text":"hi"}]}}`), http.StatusOK)
+		}
+	}
+	list := func(path string) (ids []string) {
+		t.Helper()
+		for path != "" {
+			rec := do(t, srv, "GET", path, "")
+			wantStatus(t, rec, http.StatusOK)
+			var runs []struct{ ID, UserID, Status string }
+			if err := json.Unmarshal(rec.Body.Bytes(), &runs); err != nil {
+				t.Fatalf("%v: %s", err, rec.Body)
+			}
+			for _, r := range runs {
+				ids = append(ids, r.ID)
+				if strings.Contains(path, "bob") && r.UserID != "bob" {
+					t.Errorf("%s has a run of %s", path, r.UserID)
+				}
+			}
+			path = ""
+			if link, ok := strings.CutPrefix(rec.Header().Get("Link"), "<"); ok {
+				path, _, _ = strings.Cut(link, ">")
+			}
+		}
+		return ids
+	}
+	for path, want := range map[string]int{
+		"/dev/apps/weather/runs":                                                                     150,
+		"/dev/apps/weather/runs?pageSize=40":                                                         150,
+		"/dev/apps/weather/runs?pageSize=7&userId=bob":                                               60,
+		"/dev/apps/weather/runs?pageSize=50&status=completed":                                        150,
+		"/dev/apps/weather/runs?status=failed&status=cancelled":                                      0,
+		"/dev/apps/weather/users/ann/runs":                                                           90,
+		"/dev/apps/weather/users/ann/runs?pageSize=40&status=failed&status=waiting&status=completed": 90,
+		"/dev/apps/weather/users/ann/runs?status=none":                                               0,
+		"/dev/apps/weather/users/carl/runs":                                                          0,
+	} {
+		ids := list(path)
+		slices.Sort(ids)
+		if n := len(slices.Compact(ids)); len(ids) != want || n != want {
+			t.Errorf("%s: %d runs, %d different ones, want %d", path, len(ids), n, want)
+		}
+	}
+	wantStatus(t, do(t, srv, "GET", "/dev/apps/unknown/runs", ""), http.StatusNotFound)
+	wantStatus(t, do(t, srv, "GET", "/dev/apps/weather/runs?pageToken=x", ""), http.StatusBadRequest)
+	wantStatus(t, do(t, srv, "GET", "/dev/apps/weather/runs?pageSize=0", ""), http.StatusUnprocessableEntity)
+	old := serve(t, weather(), withUI, func(o *server.Options) { o.Store = session.NewStore(&reads{Backend: session.NewMemoryBackend(0)}) })
+	wantStatus(t, do(t, old, "GET", "/dev/apps/weather/runs", ""), http.StatusNotImplemented)
 }
 
 // A list shows what sessions are about, and finds them by it.

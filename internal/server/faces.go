@@ -11,6 +11,7 @@ import (
 	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/artifact"
 	"github.com/parley-run/parley/internal/access"
+	"github.com/parley-run/parley/internal/agentrt"
 	"github.com/parley-run/parley/internal/face"
 	"github.com/parley-run/parley/internal/outbox"
 	"github.com/parley-run/parley/internal/run"
@@ -140,7 +141,7 @@ func (h faceHost) InputSchema(app string) json.RawMessage {
 	if err != nil {
 		return nil
 	}
-	return root.InputSchema()
+	return agentrt.InputSchema(root)
 }
 
 func (h faceHost) Artifacts(key session.Key) tool.Artifacts {

@@ -14,6 +14,7 @@ import (
 	"github.com/parley-run/parley/internal/document"
 	"github.com/parley-run/parley/internal/ident"
 	"github.com/parley-run/parley/internal/run"
+	"github.com/parley-run/parley/internal/sessionrt"
 	"github.com/parley-run/parley/internal/wire"
 	"github.com/parley-run/parley/session"
 	"github.com/parley-run/parley/tool"
@@ -257,7 +258,7 @@ func readEntry(line []byte) (*session.Entry, error) {
 			return nil, errors.New("stateDelta: " + secretKey(key))
 		}
 	}
-	ev.Actions.StateDelta = session.WithoutTemp(ev.Actions.StateDelta)
+	ev.Actions.StateDelta = sessionrt.WithoutTemp(ev.Actions.StateDelta)
 	return session.NewEntry(ev)
 }
 

@@ -19,6 +19,7 @@ import (
 	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/run"
+	"github.com/parley-run/parley/internal/sessionrt"
 	"github.com/parley-run/parley/internal/webhook"
 	"github.com/parley-run/parley/internal/wire"
 	"github.com/parley-run/parley/session"
@@ -357,7 +358,7 @@ func (c *createRequest) read(in *wire.Reader) error {
 // have known names and whose state is an object, and anything else, which is the state itself.
 func isWrapper(members map[string]json.RawMessage) bool {
 	state, wrapped := members["state"]
-	if wrapped && !session.IsNull(state) && state[0] != '{' {
+	if wrapped && !sessionrt.IsNull(state) && state[0] != '{' {
 		return false
 	}
 	for name := range members {
@@ -378,7 +379,7 @@ func isWrapper(members map[string]json.RawMessage) bool {
 // the body.
 func noNulls(state session.State, path ...any) error {
 	for _, k := range slices.Sorted(maps.Keys(state)) {
-		if session.IsNull(state[k]) && !tool.IsSecret(k) { // a secret key is refused anyway
+		if sessionrt.IsNull(state[k]) && !tool.IsSecret(k) { // a secret key is refused anyway
 			return &wire.Error{
 				Path: append(path, k), Type: "value_error",
 				Msg: "A new session cannot have null values: omit the key",

@@ -32,12 +32,9 @@ func (s *Server) search(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	query := r.URL.Query()
-	page, err := pageOf(query)
+	page, err := pageOfSize(query, searchSize)
 	if err != nil {
 		return err
-	}
-	if page.Size == 0 {
-		page.Size = searchSize
 	}
 	words := query.Get("q")
 	if !isText(words) {

@@ -199,6 +199,7 @@ func (s *Server) clientRoutes() []route {
 		{"POST", sessions + "/{session}/runs/{run}/cancel", s.cancelRun},
 		{"POST", sessions + "/{session}/runs/{run}/feedback", s.setFeedback},
 		{"GET", sessions + "/{session}/feedback", s.listFeedback},
+		{"GET", "/apps/{app}/feedback", s.listAllFeedback},
 
 		{"POST", sessions + "/{session}/fork", s.forkSession},
 		{"POST", sessions + "/{session}/rewind", s.rewindSession},

@@ -273,11 +273,17 @@ func (s *Server) listSessions(w http.ResponseWriter, r *http.Request) error {
 
 var pageParams = []string{"pageSize", "page_size", "pageToken", "page_token"}
 
+// pageOf reads which page to list. Without a paging parameter it is the zero page.
 func pageOf(query url.Values) (session.Page, error) {
 	if !slices.ContainsFunc(pageParams, query.Has) {
 		return session.Page{}, nil
 	}
-	page := session.Page{Size: defaultPage, Token: query.Get("pageToken") + query.Get("page_token")}
+	return pageOfSize(query, defaultPage)
+}
+
+// pageOfSize reads which page to list, which has a number of items unless the query has another one.
+func pageOfSize(query url.Values, size int) (session.Page, error) {
+	page := session.Page{Size: size, Token: query.Get("pageToken") + query.Get("page_token")}
 	if size := query.Get("pageSize") + query.Get("page_size"); size != "" {
 		n, err := strconv.Atoi(size)
 		if err != nil || n < 1 || n > maxPage {

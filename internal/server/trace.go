@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/parley-run/parley/internal/access"
 	"github.com/parley-run/parley/internal/wire"
 	"github.com/parley-run/parley/session"
 )
@@ -98,16 +99,25 @@ func (s *Server) withRecorded(r *http.Request, key session.Key, content bool, do
 			known[run] = true
 		}
 	}
-	list, err := s.Replays.Spans(r.Context(), key, content, known)
+	list, err := s.recordedSpans(r, key, content, known)
 	if err != nil || len(list) == 0 {
 		return doc, err
 	}
 	return json.Marshal(append(list, live...))
 }
 
+// recordedSpans returns the spans of the recorded runs of a session, which may be that of a case of an evaluation.
+func (s *Server) recordedSpans(r *http.Request, key session.Key, content bool, known map[string]bool) ([]json.RawMessage, error) {
+	list, err := s.Replays.Spans(r.Context(), key, content, known)
+	if err != nil || len(list) > 0 || !callerOf(r).May(access.Dev) {
+		return list, err
+	}
+	return s.Evals.Spans(key, content, known)
+}
+
 // recordedEvent returns the attributes of the recorded span that led to an event; nil if there is none.
 func (s *Server) recordedEvent(r *http.Request, key session.Key, event string) ([]byte, error) {
-	list, err := s.Replays.Spans(r.Context(), key, true, nil)
+	list, err := s.recordedSpans(r, key, true, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -123,6 +123,7 @@ var (
 	queuedRuns  = prometheus.NewDesc("parley_runs_queued", "Queued runs, for all processes that share the store.", nil, nil)
 	followed    = prometheus.NewDesc("parley_runs_followed", "Runs on other servers that clients read here.", nil, nil)
 	unfollowed  = prometheus.NewDesc("parley_run_follow_failures_total", "Times that the server that works on such a run could not be reached, or was lost.", nil, nil)
+	freeSlots   = prometheus.NewDesc("parley_schedule_slots_free", "Runs of schedules that this server would start now; 0 if it starts none.", nil, nil)
 	undelivered = prometheus.NewDesc("parley_notifications_pending", "Notifications that were not accepted yet, for all processes that share the store.", nil, nil)
 	givenUp     = prometheus.NewDesc("parley_notifications_failed", "Notifications that were given up in the last days, for all processes that share the store.", nil, nil)
 	engineCount = prometheus.NewDesc("parley_script_engines", "JavaScript engines.", []string{"app"}, nil)
@@ -132,7 +133,7 @@ var (
 
 // Describe implements prometheus.Collector.
 func (levels) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{runningRuns, queuedRuns, followed, unfollowed, undelivered, givenUp, engineCount, engineStart, engineLimit} {
+	for _, d := range []*prometheus.Desc{runningRuns, queuedRuns, followed, unfollowed, freeSlots, undelivered, givenUp, engineCount, engineStart, engineLimit} {
 		to <- d
 	}
 }
@@ -149,6 +150,7 @@ func (look levels) Collect(to chan<- prometheus.Metric) {
 	value(runningRuns, prometheus.GaugeValue, float64(now.Running))
 	value(followed, prometheus.GaugeValue, float64(now.Followed))
 	value(unfollowed, prometheus.CounterValue, float64(now.Unfollowed))
+	value(freeSlots, prometheus.GaugeValue, float64(now.FreeScheduled))
 	ctx, cancel := context.WithTimeout(context.Background(), lookTime)
 	defer cancel()
 	if queued, err := now.Queued(ctx); err == nil { // omitted while the store is unavailable
@@ -263,6 +265,9 @@ func (m *metrics) step(s *agentrt.Step) {
 			return m.tools.WithLabelValues(app, failure), app == s.App && failure == s.ErrorType
 		}).Observe(took)
 	case agentrt.StepModel:
+		if s.Recorded {
+			return // no model was called
+		}
 		m.modelCalls.of(outcome{s.Model, s.ErrorType}, func() (prometheus.Observer, bool) {
 			name, failure := m.modelNames.of(s.Model), m.errors.of(s.ErrorType)
 			return m.models.WithLabelValues(generateContent, name, providerOf(s.Model), failure), name == s.Model && failure == s.ErrorType
@@ -294,11 +299,16 @@ func (t *Telemetry) Ended(row *session.Run, lost bool) {
 		name := m.apps.of(app)
 		return m.runs.WithLabelValues(name, status), name == app
 	}).Inc()
-	for i := range row.Models {
-		if lost {
-			break // the process that ends the run counts it
-		}
-		one := &row.Models[i]
+	if !lost { // the process that ends the run counts it
+		t.Spent(app, row.Models)
+	}
+}
+
+// Spent counts usage of models.
+func (t *Telemetry) Spent(app string, models []session.ModelUsage) {
+	m := t.metrics
+	for i := range models {
+		one := &models[i]
 		name := m.modelNames.of(one.Model)
 		if one.Unpriced > 0 {
 			m.unpriced.WithLabelValues(m.apps.of(app), name).Add(float64(one.Unpriced))

@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -58,6 +57,7 @@ const (
 	resumes    = "parley.run.resumes"
 	runStatus  = "parley.run.status"
 	isWaiting  = "parley.waiting"
+	isRecorded = "parley.model.recorded"
 	isOpen     = "parley.open"
 	linkedTo   = "parley.linked_traces"
 	statusText = "parley.error"
@@ -274,8 +274,7 @@ func (t *Telemetry) Begin(ctx context.Context, s *agentrt.Step) context.Context 
 			attribute.String(toolAbout, called.Description), attribute.String(toolType, "function"), attribute.String(toolCallID, s.CallID))
 	}
 	if s.Kind == agentrt.StepModel {
-		s.Retries = new(atomic.Int64)
-		ctx = retry.Counting(ctx, s.Retries)
+		ctx, s.Retries = retry.Counting(ctx)
 	}
 	ctx, span := t.tracer.Start(ctx, name, trace.WithSpanKind(kind), trace.WithTimestamp(s.Began), trace.WithAttributes(with...))
 	s.Note = span
@@ -328,7 +327,9 @@ func (t *Telemetry) Done(s *agentrt.Step) {
 		if resp.FinishReason != "" {
 			span.SetAttributes(attribute.StringSlice(finishReasons, []string{strings.ToLower(resp.FinishReason)}))
 		}
-		if u := resp.Usage; u != nil {
+		if s.Recorded {
+			span.SetAttributes(attribute.Bool(isRecorded, true)) // readers add up the tokens of spans
+		} else if u := resp.Usage; u != nil {
 			span.SetAttributes(attribute.Int64(inputTokens, u.Prompt), attribute.Int64(outputTokens, u.Candidates+u.Thoughts))
 			if u.CachedContent > 0 {
 				span.SetAttributes(attribute.Int64(cachedTokens, u.CachedContent))
