@@ -132,7 +132,7 @@ environment. It can import what is in that directory, and packages.`,
 	section(cmd, "Developer UI", ui.define)
 	section(cmd, "Network", func(flags *pflag.FlagSet) {
 		flags.StringVar(&host, "host", "127.0.0.1", "`address` to listen on; one that other\nmachines can reach needs --access")
-		flags.Var(&number, "port", "port to listen on; 0 means a free one")
+		flags.VarP(&number, "port", "p", "port to listen on; 0 means a free one")
 		flags.Var(access, "access", "who may call: local programs, the public, callers that\nthe platform in front authenticates, or callers with an\nidentity token or an API key: local, public, platform,\noidc or keys")
 		flags.StringSliceVar(&origins, "allow_origins", nil, "web `origins` whose pages may call, such as\nhttps://app.example.com; repeat it, or use\ncommas")
 		flags.StringVar(&peerAddr, "peer_address", "", "`address` at which other servers that share the\ndatabase reach this one, such as 10.0.0.7 or\nhttp://10.0.0.7:8000, so that clients there get texts\nin pieces, too")

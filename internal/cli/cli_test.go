@@ -140,6 +140,8 @@ func TestMistakes(t *testing.T) {
 		{"version now", `the argument "now" is one too many`},
 		{"replay", "the session must be given"},
 		{"completion", "the name of a shell: bash, zsh, fish or powershell must be given"},
+		{"api_server --max_run_cost much", `invalid argument "much" for "--max_run_cost" flag: must be a number`},
+		{"api_server --offline=perhaps", `invalid argument "perhaps" for "--offline" flag: must be true or false`},
 		{"keys lst", `there is no command "lst" of parley keys; did you mean list?`},
 		{"deploy nothing", `there is no command "nothing" of parley deploy`},
 		{"eval", "the directory of the agent must be given"},
@@ -229,7 +231,7 @@ func TestAllowProcesses(t *testing.T) {
 		var stderr bytes.Buffer
 		args := append(strings.Fields(test.args), "--agent_dir", dir)
 		Main(done, &Env{Args: args, Environ: []string{test.variable}, Dir: dir, Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: &stderr})
-		if got := !strings.Contains(stderr.String(), "--allow_processes (AllowProcesses in Go)"); got != test.allowed {
+		if got := !strings.Contains(stderr.String(), "--allow_processes (Config.Scripts.AllowProcesses in Go)"); got != test.allowed {
 			t.Errorf("parley %s with %q: allowed %v, want %v: %s", test.args, test.variable, got, test.allowed, stderr.String())
 		}
 	}
@@ -314,6 +316,18 @@ func TestKubernetesServiceIsNotAPort(t *testing.T) {
 	}
 }
 
+// The names that similar servers have for flags.
+func TestOtherNames(t *testing.T) {
+	for arg, want := range map[string]string{"-p=9000": "port", "--reload=true": "reload_agents", "--session_service_uri=x": "session_db_url"} {
+		cmd := newAPIServer(&Env{})
+		cmd.Flags().SetNormalizeFunc(underscores) // as the root command does
+		_, value, _ := strings.Cut(arg, "=")
+		if err := cmd.ParseFlags([]string{arg}); err != nil || cmd.Flag(want).Value.String() != value {
+			t.Errorf("%s: --%s is %s, error %v", arg, want, cmd.Flag(want).Value, err)
+		}
+	}
+}
+
 func TestRelativePaths(t *testing.T) {
 	env := &Env{Dir: filepath.Join("/", "home")}
 	if got, want := env.path("a/../b"), filepath.Join("/", "home", "b"); got != want {
@@ -322,6 +336,44 @@ func TestRelativePaths(t *testing.T) {
 	abs := t.TempDir()
 	if got := env.path(abs); got != abs {
 		t.Errorf("%s, want %s", got, abs)
+	}
+}
+
+// Numbers that a flag does not accept are numbers all the same: the error says which ones
+// it accepts, on the command line, in the environment and in the file alike.
+func TestNumbers(t *testing.T) {
+	for _, test := range []struct{ flag, value, want string }{
+		{"max_concurrent_runs", "many", "must be a whole number"},
+		{"max_concurrent_runs", "1.5", "must be a whole number"},
+		{"max_run_tokens", "1e6", "must be a whole number"},
+		{"max_run_tokens", "99999999999999999999", "is too large"},
+		{"max_run_tokens", "-99999999999999999999", "is too small"},
+		{"engines", "-1", "must be a whole number, 0 or more"},
+		{"engines", "1.5", "must be a whole number, 0 or more"},
+		{"engines", "99999999999999999999", "is too large"},
+		{"max_run_cost", "much", "must be a number"},
+		{"max_run_cost", "1e999", "is too large"},
+		{"max_run_cost", "-1e999", "is too small"},
+		{"offline", "perhaps", "must be true or false"},
+	} {
+		file := filepath.Join(t.TempDir(), "parley.yaml")
+		if err := os.WriteFile(file, []byte(test.flag+": '"+test.value+"'\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		variable := variableOf(test.flag)
+		for _, how := range []struct {
+			environ, args []string
+			want          string
+		}{
+			{nil, []string{"--" + test.flag + "=" + test.value}, fmt.Sprintf("invalid argument %q for \"--%s\" flag: %s\n", test.value, test.flag, test.want)},
+			{[]string{variable + "=" + test.value}, nil, fmt.Sprintf("invalid value %q of the environment variable %s: %s\n", test.value, variable, test.want)},
+			{nil, []string{"--config", file}, fmt.Sprintf("%s:1: %s: %s\n", file, test.flag, test.want)},
+		} {
+			code, _, stderr := command(t, how.environ, append([]string{"api_server", "nowhere"}, how.args...)...)
+			if !strings.HasPrefix(stderr, "parley: "+how.want) || code != ExitUsage {
+				t.Errorf("--%s %s: exit code %d, it says %q, want %q", test.flag, test.value, code, stderr, how.want)
+			}
+		}
 	}
 }
 

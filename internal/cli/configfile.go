@@ -76,7 +76,7 @@ func (e *Env) configure(cmd *cobra.Command, args []string) error {
 			continue
 		}
 		if err := s.set(f); err != nil {
-			return fmt.Errorf("%s:%d: %s: %w", path, s.line, s.name, err)
+			return fmt.Errorf("%s:%d: %s: %w", path, s.line, s.name, plain(err))
 		}
 	}
 	return nil

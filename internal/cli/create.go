@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/model"
 )
 
 // The files of a new agent, by style. Those in common belong to all styles.
@@ -30,6 +31,7 @@ const (
 
 func newCreate(env *Env) *cobra.Command {
 	style := oneOf(styleADK, "adk-typescript", styleGo)
+	var modelName string
 	cmd := &cobra.Command{
 		Use:   "create <name>",
 		Short: "Create a directory with a new agent",
@@ -39,6 +41,7 @@ One in TypeScript runs as it is; installing its packages is only for editors and
 type checks. One in Go is a program of its own.`,
 		Example: `  parley create my_agent
   parley create agents/my_agent --style adk-typescript
+  parley create my_agent --model claude-sonnet-4-5
   parley create my_agent --style go`,
 		GroupID:           groupAgents,
 		Args:              takes(1, "the name of the agent"),
@@ -48,8 +51,11 @@ type checks. One in Go is a program of its own.`,
 			if err := checkName(name); err != nil {
 				return err
 			}
+			if err := checkModel(modelName, style.value); err != nil {
+				return err
+			}
 			dir := env.path(args[0])
-			if err := makeAgent(dir, name, style.value); err != nil {
+			if err := makeAgent(dir, name, modelName, style.value); err != nil {
 				return err
 			}
 			next := nextTypeScript
@@ -61,6 +67,7 @@ type checks. One in Go is a program of its own.`,
 		},
 	}
 	cmd.Flags().Var(style, "style", "package to import: @google/adk, or adk-typescript; or\na program in Go")
+	cmd.Flags().StringVar(&modelName, "model", "gemini-2.5-flash", "`name` of the model, such as gpt-5 or\nollama/llama3.2")
 	return cmd
 }
 
@@ -100,9 +107,26 @@ func checkName(name string) error {
 	return nil
 }
 
+var validModel = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/@+-]{0,199}$`)
+
+// checkModel checks that an agent of a style can use a model. Its name becomes a part of
+// the code.
+func checkModel(name, style string) error {
+	if !validModel.MatchString(name) {
+		return &usageError{fmt.Sprintf("--model: %q cannot be the name of a model", name)}
+	}
+	if _, err := model.New(name, model.Options{Getenv: func(string) string { return "" }}); err != nil {
+		return &usageError{"--model: " + err.Error()}
+	}
+	if style == styleGo && !strings.HasPrefix(name, "gemini-") {
+		return &usageError{fmt.Sprintf("--model: a new program in Go uses Gemini, not %q; create it without --model, and change newModel in main.go", name)}
+	}
+	return nil
+}
+
 // makeAgent writes the files of a new agent to a directory that is empty or does
 // not exist.
-func makeAgent(dir, name, style string) error {
+func makeAgent(dir, name, modelName, style string) error {
 	there, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -113,10 +137,10 @@ func makeAgent(dir, name, style string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // source code, which a container has to read
 		return err
 	}
-	// Two names in a few files need no template language. A reachable text/template
+	// Three names in a few files need no template language. A reachable text/template
 	// would also keep every method of every type in the binary, because the linker
 	// cannot know which of them a template calls.
-	fill := strings.NewReplacer("{{agent}}", strings.ReplaceAll(name, "-", "_"), "{{package}}", strings.ToLower(name))
+	fill := strings.NewReplacer("{{agent}}", strings.ReplaceAll(name, "-", "_"), "{{package}}", strings.ToLower(name), "{{model}}", modelName)
 	from := []string{path.Join("template", style)}
 	if style != styleGo {
 		from = append(from, "template/common")

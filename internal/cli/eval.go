@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"io"
+	"net/url"
 	"os"
 	"os/signal"
 	"strings"
@@ -22,6 +23,7 @@ func newEval(env *Env) *cobra.Command {
 		detailed bool
 		junit    string
 		asJSON   bool
+		address  string // of a server, for links
 		vary     varyFlags
 		level    = logLevels("warn")
 	)
@@ -53,6 +55,10 @@ The exit code is 1 when a case fails.`,
 			if err := agents.allow(&cfg, true); err != nil {
 				return err
 			}
+			server, err := serverURL(address)
+			if err != nil {
+				return err
+			}
 			cfg.Log = env.logger(level.value, "text")
 			e.Sets, e.Dir = args[1:], env.Dir
 			if e.Variants, err = vary.variants(); err != nil {
@@ -68,7 +74,7 @@ The exit code is 1 when a case fails.`,
 			if err != nil {
 				return err
 			}
-			return report(env, result, detailed, asJSON, junit)
+			return report(env, result, server, detailed, asJSON, junit)
 		},
 		ValidArgsFunction: func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 			if len(args) == 0 {
@@ -84,17 +90,30 @@ The exit code is 1 when a case fails.`,
 		flags.Lookup("allow_processes").DefValue = "true"
 	})
 	section(cmd, "Evaluation", func(flags *pflag.FlagSet) {
-		flags.StringVar(&e.Config, "config_file_path", "", "`file` with the criteria, such as\n{\"criteria\": {\"response_match_score\": 0.8}}")
+		flags.StringVar(&e.Config, "config_file_path", "", "`file` with the criteria, such as\n{\"criteria\": {\"response_match_score\": 0.8}} (default\ntest_config.json in the directory of the agent, if it is\nthere)")
 		flags.BoolVar(&detailed, "print_detailed_results", false, "show every turn, expected and actual")
 		flags.BoolVar(&e.Recorded, "recorded_tools", false, "answer the calls of tools with the results in the cases,\nand make none")
 		vary.define(flags)
 		flags.StringVar(&junit, "junit", "", "`file` for the results as JUnit XML")
+		flags.StringVar(&address, "server", "", "`url` of a server with the developer UI that serves this\nagent's directory: results as JUnit and JSON have the\naddress of the page with the trace of each case")
 		jsonFlag(flags, &asJSON)
 	})
 	section(cmd, "Logging", func(flags *pflag.FlagSet) {
 		flags.Var(level, "log_level", "minimum level to log")
 	})
 	return cmd
+}
+
+// serverURL reads the address of a server; nil if it is empty.
+func serverURL(text string) (*url.URL, error) {
+	if text == "" {
+		return nil, nil //nolint:nilnil // there is none
+	}
+	base, err := url.Parse(text)
+	if err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Host == "" {
+		return nil, &usageError{fmt.Sprintf("--server: %q is not like %s", text, defaultServer)}
+	}
+	return base, nil
 }
 
 // progress shows the progress of an evaluation: as a bar on a terminal, otherwise
@@ -128,9 +147,9 @@ func (p *progress) show(done, total int, set, id string, passed bool) {
 }
 
 // report prints the result of an evaluation. It fails if a case has failed.
-func report(env *Env, result *parley.EvaluationResult, detailed, asJSON bool, junit string) error {
+func report(env *Env, result *parley.EvaluationResult, server *url.URL, detailed, asJSON bool, junit string) error {
 	if asJSON {
-		if err := env.writeJSON(newEvalJSON(result)); err != nil {
+		if err := env.writeJSON(newEvalJSON(result, server)); err != nil {
 			return err
 		}
 	} else {
@@ -143,7 +162,7 @@ func report(env *Env, result *parley.EvaluationResult, detailed, asJSON bool, ju
 		}
 	}
 	if junit != "" {
-		doc, err := junitDocument(result)
+		doc, err := junitDocument(result, server)
 		if err != nil {
 			return err
 		}

@@ -140,7 +140,7 @@ func TestEvalDetails(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "wrong.json"), []byte(wrong), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	code, stdout, _ := evaluate(t, dir, false, "weather", "wrong.json:wrong", "--offline", "--print_detailed_results", "--junit", "results.xml")
+	code, stdout, _ := evaluate(t, dir, false, "weather", "wrong.json:wrong", "--offline", "--print_detailed_results", "--junit", "results.xml", "--server", "http://ci.example:8000/")
 	if code != ExitFailure {
 		t.Fatalf("exit code %d", code)
 	}
@@ -162,7 +162,11 @@ func TestEvalDetails(t *testing.T) {
 		Suite           struct {
 			Name string `xml:"name,attr"`
 			Case struct {
-				Name    string `xml:"name,attr"`
+				Name       string `xml:"name,attr"`
+				Properties []struct {
+					Name  string `xml:"name,attr"`
+					Value string `xml:"value,attr"`
+				} `xml:"properties>property"`
 				Failure struct {
 					Message string `xml:"message,attr"`
 					Text    string `xml:",chardata"`
@@ -176,6 +180,17 @@ func TestEvalDetails(t *testing.T) {
 	failure := suites.Suite.Case.Failure
 	if suites.Suite.Name != "wrong" || suites.Suite.Case.Name != "wrong" || !strings.HasPrefix(failure.Message, "response_match_score is 0, less than 0.8 (0 of 4 expected words are in the answer") || !strings.Contains(failure.Text, "<rains> & pours") {
 		t.Errorf("%+v", suites)
+	}
+	has := map[string]string{}
+	for _, p := range suites.Suite.Case.Properties {
+		has[p.Name] = p.Value
+	}
+	page := "http://ci.example:8000/ui/apps/weather/users/" + has["user"] + "/sessions/" + has["session"]
+	if has["user"] == "" || has["session"] == "" || has["trace"] != page || !strings.HasSuffix(failure.Text, "Trace: "+page+"\n") {
+		t.Errorf("properties: %v, failure: %s", has, failure.Text)
+	}
+	if code, _, stderr := evaluate(t, dir, false, "weather", "--offline", "--server", "ci.example"); code != ExitUsage || !strings.Contains(stderr, `--server: "ci.example" is not like http`) {
+		t.Errorf("exit code %d, %s", code, stderr)
 	}
 }
 

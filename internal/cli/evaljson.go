@@ -1,6 +1,10 @@
 package cli
 
-import "github.com/parley-run/parley"
+import (
+	"net/url"
+
+	"github.com/parley-run/parley"
+)
 
 // evalJSON is the result of an evaluation as programs get it.
 type evalJSON struct {
@@ -42,6 +46,7 @@ type evalCaseJSON struct {
 	evalUsageJSON
 	Session string          `json:"session"`
 	User    string          `json:"user"`
+	Trace   string          `json:"trace,omitempty"` // the page in the developer UI
 	Scores  []evalScoreJSON `json:"scores"`
 }
 
@@ -53,7 +58,7 @@ type evalScoreJSON struct {
 	Explanation string   `json:"explanation,omitempty"`
 }
 
-func newEvalJSON(result *parley.EvaluationResult) evalJSON {
+func newEvalJSON(result *parley.EvaluationResult, server *url.URL) evalJSON {
 	cases, failed := result.Count()
 	out := evalJSON{Passed: cases - failed, Failed: failed, Sets: []evalSetJSON{}}
 	for _, set := range result.Sets {
@@ -64,7 +69,7 @@ func newEvalJSON(result *parley.EvaluationResult) evalJSON {
 			s.Variant = &evalVariantJSON{v.Model, v.Temperature, v.Instructions, sum.passed, len(set.Cases) - sum.passed, sum.scores}
 		}
 		for _, c := range set.Cases {
-			one := evalCaseJSON{c.ID, c.Passed, c.Reason, evalUsageJSON{c.Tokens, c.CostUSD, c.Unpriced, c.Duration.Seconds()}, c.Session, c.User, []evalScoreJSON{}}
+			one := evalCaseJSON{c.ID, c.Passed, c.Reason, evalUsageJSON{c.Tokens, c.CostUSD, c.Unpriced, c.Duration.Seconds()}, c.Session, c.User, pageOf(server, result.App, &c), []evalScoreJSON{}}
 			for _, score := range c.Scores {
 				of := evalScoreJSON{Metric: score.Metric, Threshold: score.Threshold, Passed: score.Passed, Explanation: score.Explanation}
 				if score.Measured {

@@ -15,8 +15,11 @@ import (
 // underscores normalizes the name of a flag: --agent-dir is --agent_dir.
 func underscores(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 	name = strings.ReplaceAll(name, "-", "_")
-	if name == "session_service_uri" { // the name that similar servers use
+	switch name { // the names that similar servers use
+	case "session_service_uri":
 		name = "session_db_url"
+	case "reload":
+		name = "reload_agents"
 	}
 	return pflag.NormalizedName(name)
 }
@@ -74,7 +77,7 @@ func (e *Env) defaults(flags *pflag.FlagSet) (err error) {
 			return
 		}
 		if bad := f.Value.Set(value); bad != nil {
-			err = fmt.Errorf("invalid value %q of the environment variable %s: %w", value, variableOf(f.Name), bad)
+			err = fmt.Errorf("invalid value %q of the environment variable %s: %w", value, variableOf(f.Name), plain(bad))
 		}
 	})
 	return err
@@ -94,8 +97,34 @@ func (e *Env) variable(flag string) string {
 	return value
 }
 
+// plain says what a flag accepts, in place of an error of package strconv, which names a
+// function of Go.
+func plain(err error) error {
+	parse, ok := errors.AsType[*strconv.NumError](err)
+	if !ok {
+		return err
+	}
+	var want string
+	switch negative := strings.HasPrefix(parse.Num, "-"); {
+	case parse.Func == "ParseBool":
+		want = "must be true or false"
+	case errors.Is(parse, strconv.ErrRange) && negative:
+		want = "is too small"
+	case errors.Is(parse, strconv.ErrRange):
+		want = "is too large"
+	case parse.Func == "ParseInt":
+		want = "must be a whole number"
+	case parse.Func == "ParseUint":
+		want = "must be a whole number, 0 or more"
+	default:
+		want = "must be a number"
+	}
+	return errors.New(strings.Replace(err.Error(), parse.Error(), want, 1))
+}
+
 // suggest adds the most similar flag to an error about an unknown one.
 func suggest(err error, flags *pflag.FlagSet) error {
+	err = plain(err)
 	unknown, ok := errors.AsType[*pflag.NotExistError](err)
 	if !ok || unknown.GetSpecifiedShortnames() != "" {
 		return err

@@ -77,6 +77,8 @@ only if a repetition fails.`,
 		Example: `  parley replay trip-to-oslo --agent_dir my_agent --session_db_url sqlite://sessions.db
   parley replay trip-to-oslo e-k3v7qzt5mwn2xh4bj6rdyp3fca --live_models --model gemini-2.5-pro
   parley replay trip-to-oslo --live_models --model gemini-2.5-pro --model gpt-5
+  parley replay trip-to-oslo e-k3v7qzt5mwn2xh4bj6rdyp3fca --from 3 --live_tools
+  parley replay trip-to-oslo e-k3v7qzt5mwn2xh4bj6rdyp3fca --live 2
   parley replay trip-to-oslo e-k3v7qzt5mwn2xh4bj6rdyp3fca --result '2={"temperature": 30}'`,
 		GroupID: groupAgents,
 		Args:    takes(2, "the session"),
@@ -109,11 +111,12 @@ only if a repetition fails.`,
 	})
 	section(cmd, "Calls", func(flags *pflag.FlagSet) {
 		flags.BoolVar(&opts.plan.LiveModels, "live_models", false, "call the models")
-		flags.BoolVar(&opts.plan.LiveTools, "live_tools", false, "call the tools, with all their effects")
-		flags.IntVar(&opts.plan.From, "from", 0, "call the models from the call with this `number` on")
-		flags.StringArrayVar(&opts.models, "model", nil, "`name` of the model to call in place of those of the\nagents; with --live_models or --from; repeat it to\ncompare several")
-		flags.Float64SliceVar(&opts.temperatures, "temperature", nil, "`number` to ask models for as their temperature; with\n--live_models or --from; repeat it to compare several")
-		flags.StringArrayVar(&opts.instructions, "instruction", nil, "`agent=text` with another instruction for an agent; with\n--live_models or --from; repeat it for several")
+		flags.BoolVar(&opts.plan.LiveTools, "live_tools", false, "call the tools, with all their effects; with --from or\n--result only from there on")
+		flags.IntVar(&opts.plan.From, "from", 0, "call the models from the recorded call with this\n`number` on, and the tools with --live_tools")
+		flags.IntSliceVar(&opts.plan.Live, "live", nil, "`number` of a recorded call, of a model or a tool, to\nmake again with all its effects; repeat it for several")
+		flags.StringArrayVar(&opts.models, "model", nil, "`name` of the model to call in place of those of the\nagents; with --live_models, --from or --live; repeat it\nto compare several")
+		flags.Float64SliceVar(&opts.temperatures, "temperature", nil, "`number` to ask models for as their temperature; with\n--live_models, --from or --live; repeat it to compare\nseveral")
+		flags.StringArrayVar(&opts.instructions, "instruction", nil, "`agent=text` with another instruction for an agent; with\n--live_models, --from or --live; repeat it for several")
 		flags.StringArrayVar(&opts.results, "result", nil, "`number=json` with another result for the recorded call\nof a tool; models are called from there on; repeat it\nfor several")
 	})
 	section(cmd, "Output", func(flags *pflag.FlagSet) {
@@ -168,6 +171,9 @@ func (o *replayOptions) repeat(ctx context.Context, env *Env, cfg parley.Config,
 		}
 	}
 	plans := o.variants()
+	if err := o.warn(ctx, env, srv, key, ids, plans); err != nil {
+		return err
+	}
 	if len(plans) > 1 {
 		return o.compare(ctx, env, srv, key, ids, plans)
 	}
@@ -186,6 +192,29 @@ func (o *replayOptions) repeat(ctx context.Context, env *Env, cfg parley.Config,
 	}
 	if different > 0 {
 		return fmt.Errorf("%d of %d runs differ", different, len(ids))
+	}
+	return nil
+}
+
+// warn says which calls of tools the plans have made again.
+func (o *replayOptions) warn(ctx context.Context, env *Env, srv *parley.Server, key session.Key, ids []string, plans []replay.Plan) error {
+	if !o.plan.LiveTools && len(o.plan.Live) == 0 {
+		return nil
+	}
+	times := ""
+	if len(plans) > 1 {
+		times = fmt.Sprintf(", %d times", len(plans))
+	}
+	for _, id := range ids {
+		recording, err := srv.Recording(ctx, key, id)
+		if err != nil {
+			return err
+		}
+		for i, step := range recording.Steps {
+			if step.Kind == replay.ToolCall && o.plan.Makes(i+1, replay.ToolCall) {
+				fmt.Fprint(env.Stderr, clean(fmt.Sprintf("run %s: call %d is made again: the tool %s is called with all its effects%s\n", id, i+1, step.Name, times)))
+			}
+		}
 	}
 	return nil
 }
@@ -234,6 +263,9 @@ func (o *replayOptions) print(env *Env, r *replay.Report) error {
 			how = "with another result"
 		case c.Live:
 			how = fmt.Sprintf("called, %.0f ms", c.Milliseconds)
+		}
+		if c.Repeats {
+			how += fmt.Sprintf("; the run has called it, too, and its effect is %q", c.Effect)
 		}
 		fmt.Fprintf(&b, "  %d. %s %s: %s %s\n", c.Number, c.Agent, c.Kind, c.Name, how)
 		printDifferences(&b, c.Differences)

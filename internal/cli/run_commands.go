@@ -68,8 +68,8 @@ func newRunsList(env *Env) *cobra.Command {
 	cmd := remoteCommand(env, &cobra.Command{
 		Use:   "list [session]",
 		Short: "List the runs of a session, or of a user",
-		Long: `List the runs of a session, the newest first. Without one, list those of the
-user's newest sessions, at most twenty of each.`,
+		Long: `List the runs of a session, the newest first. Without one, list those of all
+sessions of the user.`,
 		Args: takes(1),
 	}, func(ctx context.Context, c *client, args []string) error {
 		if most < 1 {
@@ -114,7 +114,7 @@ func (c *client) runs(ctx context.Context, args, statuses []string, most int) ([
 	var err error
 	if len(args) > 0 {
 		list, err = c.list(ctx, 1000, url.Values{}, c.sessions(args[0], "runs")...)
-	} else if err = c.get(ctx, &list, "dev", "apps", c.app, "users", c.user, "runs"); withoutDevelopers(err) {
+	} else if list, err = c.list(ctx, most, url.Values{"status": statuses}, "dev", "apps", c.app, "users", c.user, "runs"); withoutDevelopers(err) {
 		list, err = c.recentRuns(ctx)
 	}
 	if err != nil {

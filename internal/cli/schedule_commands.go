@@ -25,13 +25,14 @@ func newSchedules(env *Env) *cobra.Command {
 a database that servers share. A schedule sends a message as the user, at certain times.`,
 		Example: `  parley schedules create morning --cron "0 9 * * MON-FRI" --time_zone Europe/Berlin \
       --message "What is the weather in Oslo?"
+  parley schedules update morning --cron "30 8 * * MON-FRI"
   parley schedules show morning
   parley schedules pause morning`,
 	},
 		i.list("List the schedules of a user", "List the schedules of a user, and when they are due.", scheduleRow, "SCHEDULE", "WHEN", "NEXT", "SESSION", "MESSAGE"),
 		i.details("Show a schedule, and what has come of it", "Show a schedule, its next times, and the latest runs that it has started.", "firings",
 			func(doc json.RawMessage) error { return showFirings(env, doc) }),
-		newSchedulesCreate(i), newSchedulesRun(i),
+		newSchedulesCreate(i), newSchedulesUpdate(i), newSchedulesRun(i),
 		i.change("pause", "Pause a schedule", "Pause a schedule: it is not due until it is resumed.", http.MethodPatch, map[string]bool{"paused": true}),
 		i.change("resume", "Resume a schedule", "Resume a schedule that was paused: it is due at its next time.", http.MethodPatch, map[string]bool{"paused": false}),
 		i.delete("Its runs go on, and its sessions stay."))
@@ -144,54 +145,78 @@ func showFirings(env *Env, text json.RawMessage) error {
 }
 
 func newSchedulesCreate(i *items) *cobra.Command {
-	var (
-		cron, zone, at, start, end, message, id, missed, description, policy string
-		every                                                                time.Duration
-	)
-	cmd := i.command(&cobra.Command{
+	s := &saving{}
+	s.cmd = i.command(&cobra.Command{
 		Use:   "create [schedule]",
 		Short: "Create a schedule",
 		Long: `Create a schedule with a name, or with one that the server makes up. It needs a
---message, and one of --cron, --every and --at.`,
+--message or a --state, and one of --cron, --every and --at. With a state alone, it changes the
+state of its session, and starts no run.`,
 		Args: takes(1),
 	}, func(ctx context.Context, c *client, asJSON bool, args []string) error {
-		if message == "" {
-			return &usageError{"--message must be given"}
+		doc, err := s.doc()
+		if err != nil {
+			return err
 		}
-		if every%time.Second != 0 {
-			return &usageError{"--every must be a number of whole seconds"}
+		if doc["newMessage"] == nil && doc["stateDelta"] == nil {
+			return &usageError{"--message or --state must be given"}
 		}
-		doc := map[string]any{"newMessage": map[string]any{"role": "user", "parts": []any{map[string]string{"text": message}}}}
 		if len(args) > 0 {
 			doc["id"] = args[0]
 		}
-		for name, value := range map[string]string{
-			"cron": cron, "timeZone": zone, "at": at, "startAt": start, "endAt": end, "sessionId": id,
-			"missed": missed, "description": description, "concurrency": policy,
-		} {
-			if value != "" {
-				doc[name] = value
-			}
-		}
-		if every != 0 {
-			doc["intervalSeconds"] = int64(every / time.Second)
-		}
 		return i.send(ctx, c, asJSON, http.MethodPost, doc)
 	})
-	section(cmd, "Schedule", func(flags *pflag.FlagSet) {
-		flags.StringVar(&message, "message", "", "`text` to send")
-		flags.StringVar(&cron, "cron", "", "cron `expression` with five fields, or a name such as @daily")
-		flags.StringVar(&zone, "time_zone", "", "time `zone` of --cron, such as Europe/Berlin (default UTC)")
-		flags.DurationVar(&every, "every", 0, "`interval`, such as 90m")
-		flags.StringVar(&at, "at", "", "one `time`, such as 2026-12-01T09:00:00+01:00")
-		flags.StringVar(&start, "start_at", "", "not before this `time`")
-		flags.StringVar(&end, "end_at", "", "not after this `time`")
-		flags.StringVar(&id, "session", "", "`id` of the session of all runs (default a new one for each)")
-		flags.StringVar(&policy, "concurrency", "", "`policy` if the session is busy: enqueue, reject, interrupt\nor rollback")
-		flags.StringVar(&missed, "missed", "", "`policy` for times without a server: skip, once or all\n(default skip)")
-		flags.StringVar(&description, "description", "", "`text` for people")
+	scheduleFlags(s)
+	return s.cmd
+}
+
+func newSchedulesUpdate(i *items) *cobra.Command {
+	s := &saving{update: true}
+	s.cmd = i.named("update", "Change a schedule", `Change what is given of a schedule; an empty value resets it. One of --cron, --every and --at
+replaces the others.`, func(ctx context.Context, c *client, asJSON bool, args []string) error {
+		doc, err := s.doc()
+		if err != nil {
+			return err
+		}
+		if doc["cron"] != nil || doc["intervalSeconds"] != nil || doc["at"] != nil { // there is one of them
+			for _, other := range []string{"cron", "intervalSeconds", "at"} {
+				if _, ok := doc[other]; !ok {
+					doc[other] = nil
+				}
+			}
+			if _, ok := doc["timeZone"]; !ok && doc["cron"] == nil {
+				doc["timeZone"] = nil
+			}
+		}
+		return i.send(ctx, c, asJSON, http.MethodPatch, doc, args[0])
 	})
-	return cmd
+	scheduleFlags(s)
+	return s.cmd
+}
+
+// scheduleFlags adds the flags with what a schedule is.
+func scheduleFlags(s *saving) {
+	section(s.cmd, "Schedule", func(flags *pflag.FlagSet) {
+		message := flags.String("message", "", "`text` to send")
+		s.value("message", "newMessage", func() (any, error) {
+			if *message == "" {
+				return nil, nil
+			}
+			return map[string]any{"role": "user", "parts": []any{map[string]string{"text": *message}}}, nil
+		})
+		s.state(flags)
+		s.text(flags, "cron", "cron", "cron `expression` with five fields, or a name such as @daily")
+		s.text(flags, "time_zone", "timeZone", "time `zone` of --cron, such as Europe/Berlin (default UTC)")
+		s.seconds(flags, "every", "intervalSeconds", "`interval`, such as 90m")
+		s.text(flags, "at", "at", "one `time`, such as 2026-12-01T09:00:00+01:00")
+		s.text(flags, "start_at", "startAt", "not before this `time`")
+		s.text(flags, "end_at", "endAt", "not after this `time`")
+		s.text(flags, "session", "sessionId", "`id` of the session of all runs (default a new one for each)")
+		s.text(flags, "concurrency", "concurrency", "`policy` if the session is busy: enqueue, reject, interrupt\nor rollback")
+		s.text(flags, "missed", "missed", "`policy` for times without a server: skip, once or all\n(default skip)")
+		s.seconds(flags, "missed_after", "missedAfterSeconds", "`time` after which it is missed, such as 10m (default 10m)")
+		s.text(flags, "description", "description", "`text` for people")
+	})
 }
 
 func newSchedulesRun(i *items) *cobra.Command {

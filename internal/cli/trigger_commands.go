@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -28,12 +29,13 @@ starts a run when another service sends a request to its address.`,
 		Example: `  parley triggers create issues --check github --event issues.opened \
       --session "issue-{{ body.issue.number }}" --message "A new issue: {{ body.issue.title }}"
   parley triggers show issues
+  parley triggers update issues --event issues.opened,issues.reopened
   parley triggers pause issues`,
 	},
 		i.list("List the triggers of an application", "List the triggers of an application that you may see.", triggerRow, "TRIGGER", "CHECK", "USER", "SESSION", "SOURCE", "STATUS"),
 		i.details("Show a trigger, and what has come of it", "Show a trigger, its address, and the latest requests that the server has got for it.", "deliveries",
 			func(doc json.RawMessage) error { return showTriggered(env, doc) }),
-		newTriggersCreate(i),
+		newTriggersCreate(i), newTriggersUpdate(i),
 		i.change("pause", "Pause a trigger", "Pause a trigger: it accepts requests, and starts no runs.", http.MethodPatch, map[string]bool{"paused": true}),
 		i.change("resume", "Resume a trigger", "Resume a trigger that was paused.", http.MethodPatch, map[string]bool{"paused": false}),
 		i.change("rotate", "Give a trigger another secret", "Give a trigger another secret, and print it. The one before does not count any more.", http.MethodPatch, map[string]any{"secret": nil}),
@@ -123,73 +125,90 @@ func showTrigger(env *Env, c *client, text json.RawMessage) error {
 }
 
 func newTriggersCreate(i *items) *cobra.Command {
-	var (
-		file            string
-		events, matches []string
-	)
-	texts := map[string]*string{}
-	cmd := i.command(&cobra.Command{
+	s := &saving{}
+	s.cmd = i.command(&cobra.Command{
 		Use:   "create [trigger]",
 		Short: "Create a trigger",
 		Long: `Create a trigger with a name, or with one that the server makes up, and print its secret.
 It is shown this once. --check is how the trigger knows who sends a request: secret,
-standard-webhooks, github, slack, stripe or google. --user, --session, --message and
---delivery_id may have placeholders such as {{ body.issue.title }}.`,
+standard-webhooks, github, slack, stripe or google. --user, --session, --message,
+--delivery_id and the texts in --state may have placeholders such as {{ body.issue.title }}.`,
 		Args: takes(1),
 	}, func(ctx context.Context, c *client, asJSON bool, args []string) error {
-		doc := map[string]any{"userId": c.user}
-		if len(args) > 0 {
-			doc["name"] = args[0]
-		}
-		for name, value := range texts {
-			if *value != "" {
-				doc[name] = *value
-			}
+		doc, err := s.doc()
+		if err != nil {
+			return err
 		}
 		if doc["check"] == nil {
 			return &usageError{"--check must be given"}
 		}
-		if len(events) > 0 {
-			doc["events"] = events
-		}
-		match := map[string][]string{}
-		for _, one := range matches {
-			path, value, ok := strings.Cut(one, "=")
-			if !ok {
-				return &usageError{fmt.Sprintf("--match: %q is not like body.ref=refs/heads/main", one)}
-			}
-			match[path] = append(match[path], value)
-		}
-		if len(match) > 0 {
-			doc["match"] = match
-		}
-		if file != "" {
-			secret, err := os.ReadFile(i.env.path(file))
-			if err != nil {
-				return fmt.Errorf("--secret_file: %w", err)
-			}
-			doc["secret"] = strings.TrimSpace(string(secret))
+		doc["userId"] = c.user
+		if len(args) > 0 {
+			doc["name"] = args[0]
 		}
 		return i.send(ctx, c, asJSON, http.MethodPost, doc)
 	})
-	section(cmd, "Trigger", func(flags *pflag.FlagSet) {
-		text := func(name, member, usage string) {
-			texts[member] = new(string)
-			flags.StringVar(texts[member], name, "", usage)
+	triggerFlags(i, s)
+	return s.cmd
+}
+
+func newTriggersUpdate(i *items) *cobra.Command {
+	s := &saving{update: true}
+	user := ""
+	s.cmd = i.named("update", "Change a trigger", `Change what is given of a trigger; an empty value resets it. --user is the user that the runs
+are of. "rotate" gives it a new secret.`, func(ctx context.Context, c *client, asJSON bool, args []string) error {
+		user = c.user
+		doc, err := s.doc()
+		if err != nil {
+			return err
 		}
-		text("check", "check", "`kind` of check of the sender")
-		flags.StringVar(&file, "secret_file", "", "`file` with the secret of the sender (default a new one)")
-		text("header", "header", "`name` of the header with a shared secret")
-		text("query", "query", "`name` of the query parameter with a shared secret")
-		text("audience", "audience", "`text` that the tokens of Google are for")
-		text("email", "email", "`address` of the service account that sends, with Google")
-		flags.StringSliceVar(&events, "event", nil, "`type` of events that start a run; repeat it, or use\ncommas (default all)")
-		flags.StringArrayVar(&matches, "match", nil, "`path=value` that a payload must have; repeat it")
-		text("message", "message", "`text` to send (default the whole body)")
-		text("session", "sessionId", "`id` of the session (default a new one for each request)")
-		text("delivery_id", "deliveryId", "`text` that tells requests that are repeated")
-		text("concurrency", "concurrency", "`policy` if the session is busy: enqueue, reject, interrupt\nor rollback")
-		text("description", "description", "`text` for people")
+		return i.send(ctx, c, asJSON, http.MethodPatch, doc, args[0])
 	})
-	return cmd
+	s.value("user", "userId", func() (any, error) { return user, nil })
+	triggerFlags(i, s)
+	return s.cmd
+}
+
+// triggerFlags adds the flags with what a trigger is.
+func triggerFlags(i *items, s *saving) {
+	section(s.cmd, "Trigger", func(flags *pflag.FlagSet) {
+		s.text(flags, "check", "check", "`kind` of check of the sender")
+		file := flags.String("secret_file", "", "`file` with the secret of the sender (default a new one)")
+		s.value("secret_file", "secret", func() (any, error) {
+			switch {
+			case *file == "" && s.update:
+				return nil, errors.New("the name of the file is missing")
+			case *file == "":
+				return nil, nil
+			}
+			secret, err := os.ReadFile(i.env.path(*file))
+			return strings.TrimSpace(string(secret)), err
+		})
+		s.text(flags, "header", "header", "`name` of the header with a shared secret")
+		s.text(flags, "query", "query", "`name` of the query parameter with a shared secret")
+		s.text(flags, "audience", "audience", "`text` that the tokens of Google are for")
+		s.text(flags, "email", "email", "`address` of the service account that sends, with Google")
+		s.texts(flags, "event", "events", "`type` of events that start a run; repeat it, or use\ncommas (default all)")
+		matches := flags.StringArray("match", nil, "`path=value` that a payload must have; repeat it")
+		s.value("match", "match", func() (any, error) {
+			match := map[string][]string{}
+			for _, one := range nonEmpty(*matches) {
+				path, value, ok := strings.Cut(one, "=")
+				if !ok {
+					return nil, fmt.Errorf("%q is not like body.ref=refs/heads/main", one)
+				}
+				match[path] = append(match[path], value)
+			}
+			if len(match) == 0 {
+				return nil, nil
+			}
+			return match, nil
+		})
+		s.text(flags, "message", "message", "`text` to send (default the whole body)")
+		s.state(flags)
+		s.text(flags, "session", "sessionId", "`id` of the session (default a new one for each request)")
+		s.text(flags, "delivery_id", "deliveryId", "`text` that tells requests that are repeated")
+		s.text(flags, "concurrency", "concurrency", "`policy` if the session is busy: enqueue, reject, interrupt\nor rollback")
+		s.text(flags, "description", "description", "`text` for people")
+	})
 }

@@ -22,9 +22,26 @@ func TestTriggerCommands(t *testing.T) {
 	contains(made, "issues.opened, push", "triage", "issue-{{ body.n }}", s.url+"/apps/assistant/triggers/issues", "0123456789abcdef", "not shown again")
 	contains(do(ExitOK, "list"), "issues", "github", "ready", "api")
 	contains(do(ExitOK, "list", "--json"), `"match":{"body.ref":["main"]}`)
+	contains(do(ExitUsage, "update", "issues"), "nothing to change")
+	contains(do(ExitUsage, "update", "issues", "--match", "body.ref"), "--match")
+	contains(do(ExitUsage, "update", "issues", "--state", "unit"), "--state")
+	contains(do(ExitFailure, "update", "issues", "--message", "{{ nothing }}"), "message")
+	changed := do(ExitOK, "update", "issues", "--event", "", "--state", "unit=celsius", "--state", "tries=3", "--state", "at={{ body.city }}", "--json")
+	contains(changed, `"stateDelta":{"at":"{{ body.city }}","tries":3,"unit":"celsius"}`, `"match":{"body.ref":["main"]}`, `"userId":"triage"`, "New: {{ body.title }}", "issue-{{ body.n }}")
+	if strings.Contains(changed, "events") || strings.Contains(changed, "secret") {
+		t.Error(changed)
+	}
+	if err := os.WriteFile(secret, []byte("fedcba9876543210"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	changed = do(ExitOK, "update", "issues", "--user", "ops", "--match", "", "--delivery_id", "{{ body.id }}", "--secret_file", secret, "--json")
+	contains(changed, `"userId":"ops"`, `"deliveryId":"{{ body.id }}"`, "fedcba9876543210", `"unit":"celsius"`)
+	if strings.Contains(changed, "match") {
+		t.Error(changed)
+	}
 	contains(do(ExitOK, "pause", "issues"), "paused")
 	contains(do(ExitOK, "resume", "issues", "--json"), `"paused":false`)
-	if rotated := do(ExitOK, "rotate", "issues"); strings.Contains(rotated, "0123456789abcdef") || !strings.Contains(rotated, "not shown again") {
+	if rotated := do(ExitOK, "rotate", "issues"); strings.Contains(rotated, "fedcba9876543210") || !strings.Contains(rotated, "not shown again") {
 		t.Error(rotated)
 	}
 	shown := do(ExitOK, "show", "issues")

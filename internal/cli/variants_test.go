@@ -17,6 +17,8 @@ import (
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/model"
 	"github.com/parley-run/parley/model/scripted"
+	"github.com/parley-run/parley/replay"
+	"github.com/parley-run/parley/tool"
 )
 
 // A run is repeated with each model at each temperature.
@@ -78,5 +80,62 @@ func TestReplayVariants(t *testing.T) {
 	}
 	if table, err = repeat(replayOptions{models: []string{"a"}, temperatures: []float64{1}}); err == nil || !strings.Contains(table, "differs") {
 		t.Errorf("with one of each: %v\n%s", err, table)
+	}
+}
+
+// Before a plan calls tools again, it says which; afterwards it says what was done twice.
+func TestReplayWarnsOfTools(t *testing.T) {
+	calls := 0
+	charge := tool.Must(tool.New(tool.Declaration{Name: "charge"}, func(*tool.Context, struct{}) (any, error) {
+		calls++
+		return "charged", nil
+	}))
+	asked := scripted.Func(func(ctx context.Context, req *model.Request) iter.Seq2[*model.Response, error] {
+		if len(scripted.LastResponses(req)) > 0 {
+			return scripted.Say("done")(ctx, req)
+		}
+		return scripted.Call("charge", nil)(ctx, req)
+	})
+	cfg := parley.Config{
+		Agents: map[string]*agent.Agent{"talk": agent.Must(agent.NewLLM(agent.LLMConfig{Name: "talk", Model: asked, Tools: []tool.Tool{charge}}))},
+		Log:    slog.New(slog.DiscardHandler),
+	}
+	cfg.Sessions.URL = "sqlite:///" + filepath.ToSlash(filepath.Join(t.TempDir(), "chats.db"))
+	srv, err := parley.Open(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run, err := srv.Start(t.Context(), parley.Request{App: "talk", User: "u", Session: "s", Message: event.Text(event.RoleUser, "hi")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := run.Wait(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	srv.Close(t.Context())
+	for _, tt := range []struct {
+		plan  replay.Plan
+		calls int
+	}{
+		{replay.Plan{}, 0},
+		{replay.Plan{From: 3, LiveTools: true}, 0},
+		{replay.Plan{From: 2, LiveTools: true}, 1},
+		{replay.Plan{Live: []int{2}}, 1},
+	} {
+		var out, errs bytes.Buffer
+		calls = 0
+		o := replayOptions{user: "u", plan: tt.plan}
+		if err := o.repeat(t.Context(), &Env{Stdout: &out, Stderr: &errs}, cfg, []string{"s"}); err != nil {
+			t.Fatalf("%+v: %v\n%s", tt.plan, err, &out)
+		}
+		if calls != tt.calls {
+			t.Errorf("%+v: %d calls of the tool, want %d", tt.plan, calls, tt.calls)
+		}
+		if warned := strings.Contains(errs.String(), "call 2 is made again: the tool charge is called with all its effects\n"); warned != (tt.calls > 0) {
+			t.Errorf("%+v: the warning is %q", tt.plan, &errs)
+		}
+		if told := strings.Contains(out.String(), `the run has called it, too, and its effect is "once"`); told != (tt.calls > 0) {
+			t.Errorf("%+v: it printed\n%s", tt.plan, &out)
+		}
 	}
 }

@@ -4,7 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
 	"net/http"
+	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -26,15 +29,17 @@ func newWebhooks(env *Env) *cobra.Command {
 receivers did not accept. It needs an administrator's key (PARLEY_API_KEY) on a server with
 access control.`,
 		Example: `  parley webhooks create alerts --url https://example.com/hooks --events run.failed
+  parley webhooks update alerts --events run.failed,run.waiting
   parley webhooks show alerts
-  parley webhooks rotate alerts`,
+  parley webhooks rotate alerts
+  parley webhooks dead`,
 	},
 		i.list("List the webhooks of an application", "List the webhooks of an application.", webhookRow, "WEBHOOK", "URL", "EVENTS", "DESCRIPTION"),
 		i.details("Show a webhook, and what it did not accept", "Show a webhook, the events that its receiver has not accepted yet, and those that were given up.", "deliveries",
 			func(doc json.RawMessage) error { return showDeliveries(env, doc) }),
-		newWebhooksCreate(i),
+		newWebhooksCreate(i), newWebhooksUpdate(i),
 		i.change("rotate", "Make a new secret for a webhook", "Make a new secret for a webhook, which is shown once. The old one also signs for 24 hours.", http.MethodPost, nil, "rotate"),
-		newWebhooksReplay(i),
+		newWebhooksReplay(i), newWebhooksDead(i),
 		i.do("test", "Send a test to a webhook", "Send an event of the type webhook.test to the webhooks of the application.", http.MethodPost, "tested", "test"),
 		i.delete("What was not sent yet is not sent any more."))
 }
@@ -50,19 +55,27 @@ type webhookDocument struct {
 	Secret      string    `json:"secret"`
 }
 
-// deliveriesDocument is what a receiver has not accepted, as the server sends it.
+// sentDocument is a delivery as the server sends it.
+type sentDocument struct {
+	ID        string    `json:"id"`
+	Kind      string    `json:"kind,omitempty"`
+	WebhookID string    `json:"webhookId,omitempty"`
+	Receiver  string    `json:"receiver,omitempty"`
+	MessageID string    `json:"messageId,omitempty"`
+	Type      string    `json:"type"`
+	Status    string    `json:"status"`
+	UserID    string    `json:"userId,omitempty"`
+	SessionID string    `json:"sessionId,omitempty"`
+	RunID     string    `json:"runId,omitempty"`
+	Created   time.Time `json:"createdAt"`
+	Attempts  int       `json:"attempts"`
+	Error     string    `json:"error,omitempty"`
+}
+
+// deliveriesDocument is what receivers have not accepted, as the server sends it.
 type deliveriesDocument struct {
-	Deliveries []struct {
-		ID        string    `json:"id"`
-		Type      string    `json:"type"`
-		Status    string    `json:"status"`
-		SessionID string    `json:"sessionId"`
-		RunID     string    `json:"runId"`
-		Created   time.Time `json:"createdAt"`
-		Attempts  int       `json:"attempts"`
-		Error     string    `json:"error"`
-	} `json:"deliveries"`
-	Next string `json:"nextPageToken"`
+	Deliveries []sentDocument `json:"deliveries"`
+	Next       string         `json:"nextPageToken"`
 }
 
 func webhookRow(doc json.RawMessage) ([]string, error) {
@@ -102,67 +115,89 @@ func showDeliveries(env *Env, text json.RawMessage) error {
 }
 
 func newWebhooksCreate(i *items) *cobra.Command {
-	var (
-		url, description, secret string
-		events                   []string
-	)
-	cmd := i.command(&cobra.Command{
+	s := &saving{}
+	s.cmd = i.command(&cobra.Command{
 		Use:   "create [webhook]",
 		Short: "Create a webhook",
 		Long: `Create a webhook with a name, or with one that the server makes up. It needs a --url. The
 secret that signs the requests is shown once.`,
 		Args: takes(1),
 	}, func(ctx context.Context, c *client, asJSON bool, args []string) error {
-		if url == "" {
+		doc, err := s.doc()
+		if err != nil {
+			return err
+		}
+		if doc["url"] == nil {
 			return &usageError{"--url must be given"}
 		}
-		doc := map[string]any{"url": url}
 		if len(args) > 0 {
 			doc["id"] = args[0]
 		}
-		if description != "" {
-			doc["description"] = description
-		}
-		if secret != "" {
-			doc["secret"] = secret
-		}
-		if len(events) > 0 {
-			doc["events"] = events
-		}
 		return i.send(ctx, c, asJSON, http.MethodPost, doc)
 	})
-	section(cmd, "Webhook", func(flags *pflag.FlagSet) {
-		flags.StringVar(&url, "url", "", "`URL` of the receiver")
-		flags.StringSliceVar(&events, "events", nil, "`types` of events, such as run.failed,run.waiting (default all)")
-		flags.StringVar(&secret, "secret", "", "`secret` that signs the requests (default a new one)")
-		flags.StringVar(&description, "description", "", "`text` for people")
+	webhookFlags(s)
+	return s.cmd
+}
+
+func newWebhooksUpdate(i *items) *cobra.Command {
+	s := &saving{update: true}
+	s.cmd = i.named("update", "Change a webhook", `Change what is given of a webhook. --events with no types means all. A --secret replaces the one
+before at once; "rotate" makes a new one, beside which the old one signs for 24 hours.`,
+		func(ctx context.Context, c *client, asJSON bool, args []string) error {
+			doc, err := s.doc()
+			if err != nil {
+				return err
+			}
+			return i.send(ctx, c, asJSON, http.MethodPatch, doc, args[0])
+		})
+	webhookFlags(s)
+	return s.cmd
+}
+
+// webhookFlags adds the flags with what a webhook is.
+func webhookFlags(s *saving) {
+	section(s.cmd, "Webhook", func(flags *pflag.FlagSet) {
+		s.text(flags, "url", "url", "`URL` of the receiver")
+		s.texts(flags, "events", "events", "`types` of events, such as run.failed,run.waiting (default all)")
+		s.text(flags, "secret", "secret", "`secret` that signs the requests (default a new one)")
+		s.text(flags, "description", "description", "`text` for people")
 	})
-	return cmd
 }
 
 func newWebhooksReplay(i *items) *cobra.Command {
-	return i.command(&cobra.Command{
-		Use:   "replay webhook [delivery]",
+	var dead bool
+	cmd := i.command(&cobra.Command{
+		Use:   "replay [webhook] [delivery]",
 		Short: "Send what was given up again",
-		Long:  "Send a delivery of a webhook again, or all that were given up.",
-		Args:  takes(2, "the webhook"),
+		Long: `Send a delivery of a webhook again, or all that were given up. With --dead, there is no
+webhook: send a delivery again that "parley webhooks dead" lists, or all of them.`,
+		Args: takes(2),
 	}, func(ctx context.Context, c *client, asJSON bool, args []string) error {
-		replayed := []string{}
-		if len(args) == 2 {
-			replayed = append(replayed, args[1])
-		} else {
-			var page deliveriesDocument
-			if err := c.get(ctx, &page, i.at(c, args[0], "deliveries")...); err != nil {
+		switch {
+		case dead && len(args) > 1:
+			return &usageError{"with --dead, there is only a delivery to name"}
+		case !dead && len(args) == 0:
+			return &usageError{"the webhook is missing, or --dead"}
+		}
+		at, named := failedDeliveries(c), args
+		if !dead {
+			at, named = i.at(c, args[0], "deliveries"), args[1:]
+		}
+		replayed := slices.Clone(named)
+		if len(named) == 0 {
+			replayed = []string{}
+			list, err := readDeliveries(ctx, c, math.MaxInt, at)
+			if err != nil {
 				return err
 			}
-			for _, d := range page.Deliveries {
+			for _, d := range list {
 				if d.Status == "failed" {
 					replayed = append(replayed, d.ID)
 				}
 			}
 		}
 		for _, id := range replayed {
-			if err := c.call(ctx, nil, http.MethodPost, nil, i.at(c, args[0], "deliveries", id, "replay")...); err != nil {
+			if err := c.call(ctx, nil, http.MethodPost, nil, append(slices.Clip(at), id, "replay")...); err != nil {
 				return err
 			}
 		}
@@ -172,4 +207,58 @@ func newWebhooksReplay(i *items) *cobra.Command {
 		fmt.Fprintf(i.env.Stdout, "%d deliveries will be sent again\n", len(replayed))
 		return nil
 	})
+	cmd.Flags().BoolVar(&dead, "dead", false, "what was given up for all kinds of receivers")
+	return cmd
+}
+
+// failedDeliveries returns the parts of the path of what was given up.
+func failedDeliveries(c *client) []string { return []string{"apps", c.app, "failed-deliveries"} }
+
+// readDeliveries reads pages of deliveries until there are as many as wanted, or no more.
+func readDeliveries(ctx context.Context, c *client, most int, at []string) ([]sentDocument, error) {
+	list, query := []sentDocument{}, url.Values{}
+	for {
+		resp, err := c.do(ctx, http.MethodGet, nil, query, nil, at...)
+		if err != nil {
+			return nil, err
+		}
+		var page deliveriesDocument
+		if err := decode(resp, &page); err != nil {
+			return nil, err
+		}
+		list = append(list, page.Deliveries...)
+		if page.Next == "" || len(list) >= most {
+			return list[:min(most, len(list))], nil
+		}
+		query.Set("pageToken", page.Next)
+	}
+}
+
+func newWebhooksDead(i *items) *cobra.Command {
+	var most int
+	cmd := i.command(&cobra.Command{
+		Use:   "dead",
+		Short: "List what was given up, for all kinds of receivers",
+		Long: `List what receivers of the application have not accepted within a day: webhooks, those of
+single requests, and those of push notifications of A2A.`,
+		Args: takes(0),
+	}, func(ctx context.Context, c *client, asJSON bool, _ []string) error {
+		if most < 1 {
+			return &usageError{"--limit must be at least 1"}
+		}
+		list, err := readDeliveries(ctx, c, most, failedDeliveries(c))
+		if err != nil {
+			return err
+		}
+		if asJSON {
+			return i.env.writeJSON(list)
+		}
+		rows := newTable(i.env, "DELIVERY", "TIME", "KIND", "WEBHOOK", "RECEIVER", "EVENT", "USER", "SESSION", "RUN", "ERROR")
+		for _, d := range list {
+			rows.row(d.ID, shortTime(d.Created), d.Kind, d.WebhookID, d.Receiver, d.Type, d.UserID, d.SessionID, d.RunID, cut(d.Error, 80))
+		}
+		return rows.flush()
+	})
+	cmd.Flags().IntVar(&most, "limit", 100, "maximum `number` of deliveries")
+	return cmd
 }

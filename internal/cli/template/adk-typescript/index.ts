@@ -24,7 +24,7 @@ const rollDice = new FunctionTool({
 
 export const rootAgent = new LlmAgent({
   name: '{{agent}}',
-  model: 'gemini-2.5-flash',
+  model: '{{model}}',
   description: 'Rolls dice.',
   instruction: 'You roll dice for the user, with the roll_dice tool. Never make up what they show.',
   tools: [rollDice],
