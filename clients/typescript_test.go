@@ -82,7 +82,7 @@ func build(t *testing.T) {
 	if err := os.RemoveAll(filepath.Join(dir, "dist")); err != nil {
 		t.Fatal(err)
 	}
-	nodejs.Run(t, dir, nodejs.Node(t), "node_modules/openapi-typescript/bin/cli.js", "../../api/openapi.yaml", "-o", "src/schema.ts")
+	nodejs.Run(t, dir, nodejs.Node(t), "node_modules/openapi-typescript/bin/cli.js", "../../api/openapi.json", "-o", "src/schema.ts")
 	nodejs.Run(t, dir, nodejs.Node(t), tsc)
 	built = true
 }

@@ -2,7 +2,7 @@ import { follow, sessionPath, streamed } from './follow.js';
 import { Http, type Options, path, type Request } from './http.js';
 import { Progress } from './progress.js';
 import type {
-  ArtifactVersion, Concurrency, Event, Feedback, FoundEvent, ListedSession, Message, MessagePart, OnDisconnect, Run, Session, SessionRef, State,
+  ArtifactVersion, Concurrency, Event, Feedback, FoundEvent, GivenFeedback, ListedSession, Message, MessagePart, OnDisconnect, Run, Session, SessionRef, State,
 } from './types.js';
 
 export interface CallOptions {
@@ -23,6 +23,16 @@ export interface SessionFilter extends CallOptions {
   labels?: string[];
   updatedSince?: number;
   updatedBefore?: number;
+  pageSize?: number;
+}
+
+export interface FeedbackFilter extends CallOptions {
+  userId?: string;
+  rating?: 'up' | 'down';
+  hasNote?: boolean;
+  /** In seconds since 1970. */
+  since?: number;
+  before?: number;
   pageSize?: number;
 }
 
@@ -175,6 +185,11 @@ export class Parley {
   /** The feedback to the runs of a session. */
   listFeedback(session: SessionRef, { signal }: CallOptions = {}): Promise<Feedback[]> {
     return this.http.json({ method: 'GET', path: `${sessionPath(session)}/feedback`, signal, retry: true });
+  }
+
+  /** The feedback to runs of all sessions of an application that the caller may read, the newest first. Pages are fetched as they are needed. */
+  listAllFeedback(appName: string, { signal, hasNote, pageSize = 50, ...filter }: FeedbackFilter = {}): AsyncGenerator<GivenFeedback, void> {
+    return this.pages({ method: 'GET', path: path('apps', appName, 'feedback'), query: { ...filter, hasNote: hasNote?.toString(), pageSize }, signal });
   }
 
   /** The names of the files of a session, and of its user. */

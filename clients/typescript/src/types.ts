@@ -16,6 +16,7 @@ export type FunctionResponse = Schemas['FunctionResponse'];
 export type MessagePart = Schemas['MessagePart'];
 export type Run = Schemas['Run'];
 export type Feedback = Schemas['Feedback'];
+export type GivenFeedback = Schemas['GivenFeedback'];
 export type Concurrency = Schemas['Concurrency'];
 export type OnDisconnect = Schemas['OnDisconnect'];
 export type ArtifactVersion = Schemas['ArtifactVersion'];

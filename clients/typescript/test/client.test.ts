@@ -119,6 +119,8 @@ test('feedback to a run', async () => {
   await direct.setFeedback(session, runId, { rating: 'up' });
   await direct.setFeedback(session, runId, { rating: 'down', note: 'too long' });
   expect(await direct.listFeedback(session)).toMatchObject([{ runId, rating: 'down', note: 'too long', author: session.userId }]);
+  const all = await collect(direct.listAllFeedback('teller', { userId: session.userId, rating: 'down', hasNote: true, pageSize: 1 }));
+  expect(all.list).toMatchObject([{ sessionId: session.id, runId, rating: 'down', note: 'too long', author: session.userId }]);
   await direct.setFeedback(session, runId, {});
   expect(await direct.listFeedback(session)).toEqual([]);
 });
