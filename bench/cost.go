@@ -7,9 +7,27 @@ import (
 	"fmt"
 )
 
-// cost measures the CPU time that a server spends on a workload, beside the bare server.
+// cost measures the CPU time that a server spends on a workload, beside the bare server, and
+// beside another version of this program if there is one.
 func cost(w workload) scenario {
-	return costBeside(w, func(ctx context.Context, b *bench) (*child, error) { return b.start(ctx, kindBare, w, w.name) })
+	bare := costBeside(w, func(ctx context.Context, b *bench) (*child, error) { return b.start(ctx, kindBare, w, w.name) })
+	same := w
+	same.limit = 0
+	before := costBeside(same, func(ctx context.Context, b *bench) (*child, error) {
+		return b.startOn(ctx, place{program: b.before}, kindParley, w, w.name+"-before")
+	})
+	return scenario{w.name, func(ctx context.Context, b *bench) ([]result, error) {
+		results, err := bare.run(ctx, b)
+		if err != nil || b.before == "" {
+			return results, err
+		}
+		others, err := before.run(ctx, b)
+		for _, r := range others {
+			r.Unit += ", to the other version"
+			results = append(results, r)
+		}
+		return results, err
+	}}
 }
 
 // extraCost measures the CPU time that a server spends on a workload, beside a server

@@ -74,7 +74,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	asJSON := flags.Bool("json", false, "print the results as JSON")
 	conns := flags.Int("conns", 0, "number of connections that send requests (default 16, and 64 with databases)")
 	rounds := flags.Int("rounds", 0, "how often each measurement is repeated")
-	flags.StringVar(&b.before, "before", "", "this program of another version, to compare load_postgres and load_sqlite with")
+	flags.StringVar(&b.before, "before", "", "this program of another version, to compare load_postgres, load_sqlite and the CPU of requests with")
 	flags.StringVar(&b.profiles, "profile", "", "directory for CPU and allocation profiles of the servers")
 	if err := flags.Parse(args); err != nil {
 		return err

@@ -23,7 +23,11 @@ const typescriptApp = "typescript"
 //go:embed typescript/index.ts
 var typescriptAgent []byte
 
-var runTypeScript = talk("run_typescript", "/run", typescriptApp, false, limitTypeScript)
+var (
+	runTypeScript = talk("run_typescript", "/run", typescriptApp, false, limitTypeScript)
+	// runSSETypeScript is run_sse_pieces with that agent.
+	runSSETypeScript = talk("run_sse_typescript", "/run_sse", typescriptApp, true, limitPiecesTypeScript)
+)
 
 // newTypeScript is the server with an agent in TypeScript. cache keeps its
 // bundle; empty for none.

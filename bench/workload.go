@@ -103,7 +103,7 @@ func front(name, path, body string) workload {
 }
 
 func workloadNamed(name string) (workload, error) {
-	for _, w := range []workload{createSession, runTurn, runRecorded, runLate, runSSE, runSSEPieces, runAGUI, runAISDK, runResponses, runA2A, runMCP, runTypeScript, runGraph, runConversation, runAnswers, hold, block, getSession} {
+	for _, w := range []workload{createSession, runTurn, runRecorded, runLate, runSSE, runSSEPieces, runAGUI, runAISDK, runResponses, runA2A, runMCP, runTypeScript, runSSETypeScript, runGraph, runConversation, runAnswers, hold, block, getSession} {
 		if w.name == name {
 			return w, nil
 		}
