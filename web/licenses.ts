@@ -10,18 +10,15 @@ function packageOf(file: string): string | undefined {
   return join(file.slice(0, at), 'node_modules', scope!, scope!.startsWith('@') ? name! : '');
 }
 
-/** Puts the licences of all that is in the bundle beside it. */
-export function licenses(fonts: string[]): Plugin {
+/** Puts the licences of all that is in the bundle beside it, and of other modules. */
+export function licenses(fonts: string[], others: ReadonlySet<string> = new Set()): Plugin {
   return {
     name: 'licenses',
     generateBundle(_, bundle) {
       const found = new Set(fonts.map((name) => join(dirname(import.meta.filename), 'node_modules', name)));
-      for (const chunk of Object.values(bundle)) {
-        if (chunk.type !== 'chunk') continue;
-        for (const id of chunk.moduleIds) {
-          const dir = packageOf(id.replaceAll('\\', '/').replace(/^\0/, ''));
-          if (dir && existsSync(join(dir, 'package.json'))) found.add(dir);
-        }
+      for (const id of [...others, ...Object.values(bundle).flatMap((chunk) => (chunk.type === 'chunk' ? chunk.moduleIds : []))]) {
+        const dir = packageOf(id.replaceAll('\\', '/').replace(/^\0/, ''));
+        if (dir && existsSync(join(dir, 'package.json'))) found.add(dir);
       }
       const texts = [...found].map((dir) => {
         const about = JSON.parse(readFileSync(join(dir, 'package.json'), 'utf8')) as { name: string; version: string; license: string };

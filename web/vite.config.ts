@@ -4,18 +4,21 @@ import tailwind from '@tailwindcss/vite';
 import react from '@vitejs/plugin-react';
 import { defineConfig } from 'vitest/config';
 
+import { diagram } from './diagram/plugin';
 import { katex } from './katex';
 import { licenses } from './licenses';
 
 const client = fileURLToPath(new URL('../clients/typescript/src/index.ts', import.meta.url));
 
+const drawing = new Set<string>();
+
 export default defineConfig({
   base: '/ui/',
   // The client as it is in this repository, with the packages that are installed here.
   resolve: { alias: { '@parley-run/client': client }, dedupe: ['eventsource-parser'] },
-  plugins: [react(), tailwind(), katex(), licenses(['@fontsource-variable/instrument-sans', '@fontsource-variable/jetbrains-mono'])],
+  plugins: [react(), tailwind(), katex(), diagram(drawing), licenses(['@fontsource-variable/instrument-sans', '@fontsource-variable/jetbrains-mono'], drawing)],
   build: {
-    outDir: '../internal/webui/dist',
+    outDir: 'dist/ui',
     emptyOutDir: true,
     target: 'es2022',
     // Inlined files would need data: addresses in the security policy.
@@ -33,6 +36,6 @@ export default defineConfig({
       },
     },
   },
-  server: { proxy: { '^/(?!ui/|@|src/|node_modules/)': 'http://127.0.0.1:8000' } },
+  server: { proxy: { '^/(?!ui/(?!diagram)|@|src/|node_modules/)': 'http://127.0.0.1:8000' } },
   test: { include: ['src/**/*.test.ts', 'src/**/*.test.tsx'], environment: 'node' },
 });

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 
+import { accessible, all } from './axe';
 import { base, call, clipboard, copyAction, fresh, open, session, sessionPath, useBrowser } from './kit';
 
 useBrowser();
@@ -24,13 +25,52 @@ test('what an event has saved is shown in the log, and leads to the file', async
   await expect.poll(() => page.getByRole('link', { name: 'thoughts.json' }).count()).toBe(0);
 });
 
+/** A tenth of a second of silence. */
+const sound = (() => {
+  const samples = 800;
+  const wav = Buffer.alloc(44 + samples, 128);
+  wav.write('RIFF', 0), wav.writeUInt32LE(36 + samples, 4), wav.write('WAVEfmt ', 8), wav.writeUInt32LE(16, 16), wav.writeUInt16LE(1, 20), wav.writeUInt16LE(1, 22);
+  wav.writeUInt32LE(8000, 24), wav.writeUInt32LE(8000, 28), wav.writeUInt16LE(1, 32), wav.writeUInt16LE(8, 34), wav.write('data', 36), wav.writeUInt32LE(samples, 40);
+  return wav;
+})();
+
+test('sound is played, Markdown is set, and does nothing', async () => {
+  const user = fresh('keeper');
+  const path = sessionPath('painter', user, 's');
+  await call('POST', path, {});
+  const put = (name: string, type: string, body: BodyInit) => fetch(`${base}${path}/artifacts/${name}`, { method: 'PUT', headers: { 'Content-Type': type }, body });
+  await put('beep.wav', 'audio/wav', sound);
+  await put('clip.webm', 'video/webm', sound); // a video without pictures
+  await put('notes.md', 'text/markdown', '# Notes\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n<script>window.owned = 1</script>\n\n![x](https://evil.example/x.png)');
+  await put('plain.md', 'text/plain', '*yes*');
+  const asked: string[] = [];
+  const page = await open(`/ui${path}/artifacts/beep.wav`);
+  page.on('request', (request) => asked.push(request.url()));
+  const length = (kind: 'audio' | 'video') => page.locator(kind).evaluate((el: HTMLMediaElement) => el.duration);
+  await expect.poll(() => length('audio')).toBeCloseTo(0.1);
+  await page.getByRole('link', { name: 'clip.webm' }).click();
+  await expect.poll(() => length('video')).toBeCloseTo(0.1);
+  await page.getByRole('link', { name: 'notes.md' }).click();
+  const content = page.getByRole('region', { name: 'Content of notes.md' });
+  await content.getByRole('heading', { name: 'Notes' }).waitFor();
+  await content.getByRole('cell', { name: '2' }).waitFor();
+  expect(await content.locator('img, script').count()).toBe(0);
+  expect(await page.evaluate(() => 'owned' in window)).toBe(false);
+  await accessible(page, all);
+  await page.getByRole('button', { name: 'Show the source' }).click();
+  await content.getByText('| a | b |').waitFor();
+  await page.getByRole('link', { name: 'plain.md' }).click();
+  await page.getByRole('region', { name: 'Content of plain.md' }).locator('em').getByText('yes').waitFor();
+  expect(asked.filter((url) => url.includes('evil'))).toEqual([]);
+});
+
 test('files are uploaded, read, downloaded and deleted', async () => {
   const user = fresh('keeper');
   const path = sessionPath('painter', user, 's');
   await call('POST', path, {});
   const page = await open(`/ui${path}`);
   await page.getByRole('button', { name: 'Artifacts', exact: true }).click();
-  await page.getByText('Nothing is saved yet').waitFor();
+  await page.getByText('No files yet').waitFor();
   const upload = async (name: string, mimeType: string, content: string, shared = false) => {
     await page.getByRole('button', { name: 'Upload', exact: true }).first().click();
     const dialog = page.getByRole('dialog');
@@ -67,5 +107,5 @@ test('files are uploaded, read, downloaded and deleted', async () => {
   await page.getByRole('link', { name: 'paper.pdf' }).waitFor({ state: 'detached' });
 
   await page.goto(`${base}/ui${path}/artifacts/none.txt`);
-  await page.getByText('There is no such file').waitFor();
+  await page.getByText('File not found').waitFor();
 });

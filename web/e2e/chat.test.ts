@@ -80,6 +80,17 @@ test('the timeline is what the server has measured, while it continues', async (
   await page.getByRole('tab', { name: 'Model request' }).click();
   await page.getByText(/, first token after <?\d/).waitFor();
   await picture(page, 'first-token');
+  // A call that was tried again says how often, however long it took.
+  await page.route('**/debug/trace/session/**', async (route) => {
+    const spans = (await (await route.fetch()).json()) as { name: string; start_time: number; end_time: number; attributes: Record<string, unknown> }[];
+    for (const span of spans) span.end_time = span.start_time + 83e9;
+    for (const span of spans.filter((s) => s.name.startsWith('generate_content'))) Object.assign(span.attributes, { 'parley.model.retries': 12, 'parley.model.first_token_seconds': 30 });
+    await route.fulfill({ json: spans });
+  });
+  await page.reload();
+  await expect.poll(() => model.textContent()).toContain('↻12');
+  expect(await model.getAttribute('title')).toMatch(/first token after 30.*, 12 retries$/);
+  await picture(page, 'retries-light');
   // One that was brought from elsewhere has nothing but its events.
   const id = fresh('s');
   const lines = [{ parley: 1, state: {} }, { id: 'a', invocationId: 'e-9', author: 'user', timestamp: 1794729660, content: { role: 'user', parts: [{ text: 'hi' }] } }, { id: 'b', invocationId: 'e-9', author: 'teller', timestamp: 1794729662, content: { role: 'model', parts: [{ text: 'ho' }] } }];
@@ -112,7 +123,7 @@ test('what a model was asked is shown, with the origin of every part', async () 
 test('what another client says appears', async () => {
   const user = fresh('watcher');
   const list = await open(`/ui/apps/city/users/${user}/sessions`);
-  await list.getByText('has not talked').waitFor();
+  await list.getByText('No sessions yet').waitFor();
   const page = await open(await session('city', user, 's', 'What is the weather in Oslo?'));
   await list.getByRole('link', { name: 'What is the weather in Oslo?' }).waitFor();
   await page.getByText('The weather in Oslo is', { exact: false }).first().waitFor();
@@ -131,7 +142,7 @@ test('a session is called what was said first', async () => {
   await page.getByText('completed', { exact: true }).first().waitFor();
   const { state } = await call<{ state: { __session_metadata__: unknown } }>('GET', sessionPath('city', 'chat', id));
   expect(state.__session_metadata__).toEqual({ displayName: 'What is the weather in Oslo?' });
-  await expect.poll(() => page.getByText('is called').count()).toBe(0);
+  await expect.poll(() => page.getByText('named the session').count()).toBe(0);
 });
 
 test('a run is stopped', async () => {
@@ -143,6 +154,7 @@ test('a run is stopped', async () => {
   await page.getByRole('button', { name: 'Stop', exact: true }).click();
   await page.getByText('cancelled', { exact: true }).first().waitFor();
   await page.getByText('This run was stopped.').waitFor();
+  await expect.poll(() => page.getByText('INVOCATION_ABORTED').count()).toBe(0);
   // What was said so far stays, and is marked.
   await page.locator('[data-live]').waitFor({ state: 'detached' });
   await page.getByText(start).waitFor();
@@ -324,6 +336,39 @@ test('files are sent and shown', async () => {
   expect((await saved).suggestedFilename()).toBe('notes.txt');
 });
 
+test('files are dropped anywhere on the conversation, and pasted', async () => {
+  const page = await open(await session('weather', 'chat', fresh('s'), 'Hello'));
+  const chosen = page.getByRole('list', { name: 'Files to send' });
+  const dragged = await page.evaluateHandle(() => {
+    const data = new DataTransfer();
+    data.items.add(new File(['hello'], 'dropped.txt', { type: 'text/plain' }));
+    return data;
+  });
+  const log = page.getByRole('region', { name: 'Events' });
+  const refused = await log.evaluateHandle((el, dataTransfer) => el.dispatchEvent(new DragEvent('dragover', { dataTransfer, bubbles: true, cancelable: true })), dragged);
+  expect(await refused.jsonValue()).toBe(false); // the browser would open the file otherwise
+  await log.dispatchEvent('drop', { dataTransfer: dragged });
+  await chosen.getByText('dropped.txt').waitFor();
+  await page.getByLabel('Message').evaluate((box) => {
+    const data = new DataTransfer();
+    data.items.add(new File([new Uint8Array([1, 2, 3])], 'pasted.bin', { type: 'application/octet-stream' }));
+    box.dispatchEvent(new ClipboardEvent('paste', { clipboardData: data, bubbles: true, cancelable: true }));
+  });
+  await chosen.getByText('pasted.bin').waitFor();
+  await page.getByRole('button', { name: 'Remove pasted.bin' }).click();
+  await chosen.getByText('pasted.bin').waitFor({ state: 'detached' });
+  // A text is dropped and pasted as a browser does it.
+  const text = await log.evaluate((el) => {
+    const dataTransfer = new DataTransfer();
+    dataTransfer.setData('text/plain', 'words');
+    return el.dispatchEvent(new DragEvent('dragover', { dataTransfer, bubbles: true, cancelable: true }));
+  });
+  expect(text).toBe(true);
+  await page.getByLabel('Message').fill('Look at this');
+  await page.getByRole('button', { name: 'Send', exact: true }).click();
+  await page.getByRole('button', { name: /^dropped.txt/ }).waitFor();
+});
+
 test('the state is changed, and the change is an event', async () => {
   const id = fresh('s');
   const page = await open(await session('city', 'chat', id, 'What is the weather in Oslo?'));
@@ -365,7 +410,7 @@ test('what a model and a server refuse is said', async () => {
   await page.keyboard.press('Enter');
   await expect.poll(() => page.getByText('failed', { exact: true }).count()).toBeGreaterThan(2);
   const missing = await open('/ui/apps/city/users/chat/sessions/none', { expected: /404/ });
-  await missing.getByText('There is no such session').waitFor();
+  await missing.getByText('Session not found').waitFor();
   const app = await open('/ui/apps/none', { expected: /404/ });
   await app.getByText('none cannot be shown').waitFor();
 });

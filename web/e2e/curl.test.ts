@@ -92,7 +92,7 @@ test('whatever asks the server for something can be copied', async () => {
   await session('approval', user, 'confirm', 'Refund 80');
   await session('asker', user, 'input', 'travel');
   await session('weather', user, 'long', 'long');
-  for (const [app, id, button] of [['calendar', 'login', 'Log in'], ['approval', 'confirm', 'Approve'], ['asker', 'input', 'Answer'], ['weather', 'long', 'Respond']] as const) {
+  for (const [app, id, button] of [['calendar', 'login', 'Log in'], ['approval', 'confirm', 'Approve'], ['asker', 'input', 'Submit'], ['weather', 'long', 'Submit the response']] as const) {
     await page.goto(base + '/ui' + path(app, id));
     await page.locator('[data-pending]').getByRole('button', { name: button, exact: true }).waitFor();
     note(await commands(page, all));
@@ -132,8 +132,8 @@ test('whatever asks the server for something can be copied', async () => {
     'Log in': new RegExp(`^curl -X POST '${path('calendar', 'login')}/runs' -d '.*authResponseUri`),
     Approve: new RegExp(`^curl -X POST '${path('approval', 'confirm')}/runs' -d '.*"confirmed":true`),
     Reject: new RegExp(`^curl -X POST '${path('approval', 'confirm')}/runs' -d '.*"confirmed":false`),
-    Answer: runs('asker', 'input'),
-    Respond: new RegExp(`^curl -X POST '${path('weather', 'long')}/runs' -d '.*"status":"approved"`),
+    Submit: runs('asker', 'input'),
+    'Submit the response': new RegExp(`^curl -X POST '${path('weather', 'long')}/runs' -d '.*"status":"approved"`),
     'Delete artifact': `curl -X DELETE '${path('city', 'talk')}/artifacts/a.txt'`,
     Download: `curl '${path('city', 'talk')}/artifacts/a.txt/versions/0?alt=media'`,
     Upload: new RegExp(`^curl -X PUT '${path('city', 'talk')}/artifacts/a.txt' -H 'Content-Type: [\\w/-]+' --data-binary '@file'$`),

@@ -1,20 +1,10 @@
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 
-import { accessible } from './axe';
-import { call, fresh, open, picture, session, sessionPath, useBrowser } from './kit';
+import { accessible, look } from './axe';
+import { base, call, fresh, open, picture, session, sessionPath, useBrowser } from './kit';
 
 useBrowser();
-
-/** Looks at a screen in both themes, and for barriers. */
-async function look(page: Page, name: string) {
-  await picture(page, `${name}-light`);
-  await accessible(page, ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'best-practice']);
-  await page.evaluate(() => (document.documentElement.dataset['theme'] = 'dark'));
-  await picture(page, `${name}-dark`);
-  await accessible(page, ['color-contrast']);
-  await page.evaluate(() => (document.documentElement.dataset['theme'] = 'light'));
-}
 
 /** Looks at it on a phone and on a tablet. */
 async function small(page: Page, name: string) {
@@ -28,7 +18,7 @@ async function small(page: Page, name: string) {
   await page.setViewportSize({ width: 1360, height: 860 });
 }
 
-test('a turn is rated, becomes a test, fails, is mended and compared', async () => {
+test('a turn is rated, becomes a test, fails, is corrected and compared', async () => {
   const user = fresh('judge');
   const page = await open(await session('city', user, 'talk', 'What is the weather in Oslo?'));
   const bar = page.locator('[data-feedback]');
@@ -47,7 +37,7 @@ test('a turn is rated, becomes a test, fails, is mended and compared', async () 
   await expect.poll(() => bar.getByRole('button', { name: 'Bad answer' }).getAttribute('aria-pressed')).toBe('false');
 
   // Kept in the only set that there is, with the tool call and its result.
-  await bar.getByRole('button', { name: 'Keep as a test' }).click();
+  await bar.getByRole('button', { name: 'Save as a test' }).click();
   const name = 'what_is_the_weather_in_oslo';
   await bar.getByRole('link', { name }).click();
   await page.getByLabel('Expected answer').fill('The weather in Oslo is rainy.');
@@ -67,6 +57,7 @@ test('a turn is rated, becomes a test, fails, is mended and compared', async () 
   await page.getByRole('button', { name: 'Run all' }).click();
   await page.getByLabel('Threshold of words').fill('0.7');
   await page.getByText('Use the recorded results of tools').waitFor();
+  await page.getByRole('checkbox', { name: /^Use these metrics from now on/ }).check();
   await look(page, 'eval-run');
   await small(page, 'eval-run');
   await page.getByRole('button', { name: 'Run', exact: true }).click();
@@ -87,7 +78,7 @@ test('a turn is rated, becomes a test, fails, is mended and compared', async () 
   await page.locator('[data-call=get_weather]').waitFor();
   await page.goBack();
 
-  // The expectation is mended, only this case is run, and the two results are compared.
+  // The expectation is corrected, only this case is run, and the two results are compared.
   await page.getByRole('link', { name, exact: true }).click();
   await page.getByLabel('Arguments of tool call 1').fill('{"city": "Oslo"}');
   await page.getByLabel('Expected answer').fill('The weather in Oslo is sunny with a temperature of 25 degrees Celsius (77 degrees Fahrenheit).');
@@ -96,6 +87,11 @@ test('a turn is rated, becomes a test, fails, is mended and compared', async () 
   await page.getByRole('navigation', { name: 'Above' }).getByRole('link', { name: 'smoke' }).click();
   await page.getByLabel(`Choose ${name}`).check();
   await page.getByRole('button', { name: 'Run 1 chosen' }).click();
+  // The criteria are those of the application now, and not only of this browser.
+  await page.locator('[data-criteria]').waitFor();
+  expect(await page.getByLabel('Threshold of words').inputValue()).toBe('0.7');
+  const criteria = await call<{ evalMetrics: { metricName: string; threshold: number }[]; stored: boolean }>('GET', '/dev/apps/city/eval_criteria');
+  expect(criteria).toMatchObject({ stored: true, evalMetrics: [{ metricName: 'response_match_score', threshold: 0.7 }, { metricName: 'tool_trajectory_avg_score', threshold: 1 }] });
   await page.getByText('Use the recorded results of tools').click();
   await page.getByRole('button', { name: 'Run', exact: true }).click();
   await page.getByText('1 of 1 cases, 0 not passed').waitFor();
@@ -158,7 +154,6 @@ test('variants of a set are in a table, with unknown costs, and cancelled', asyn
   const dialog = page.getByRole('dialog');
   await dialog.getByText(/^Run \d+ cases? of smoke with 6 variants$/).waitFor();
   await page.getByLabel('Threshold of words').fill('0.7');
-  await dialog.getByRole('button', { name: 'Run', exact: true }).focus();
   await page.keyboard.press('Enter');
   await page.locator('[data-evaluation=completed]').waitFor();
   // By name: caster, gpt-5, refuses.
@@ -250,4 +245,75 @@ test('a case is written by hand, edited and deleted', async () => {
   await page.getByRole('button', { name: 'Delete the set' }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Delete', exact: true }).click();
   await page.getByText('There are no evaluation sets yet').waitFor();
+});
+
+test('a set and a result with 1,000 cases show what can be seen of them', async () => {
+  const nodes = () => page.evaluate(() => document.querySelectorAll('*').length);
+  const scroll = (top: number) => page.locator('#main').evaluate((el, top) => void (el.scrollTop = top), top);
+  const content = (role: string, text: string) => ({ role, parts: [{ text }] });
+  const turn = (i: number, answer: string) => ({
+    invocationId: `e-${i}`, userContent: content('user', `Question ${i}?`), finalResponse: content('model', `${answer} ${'and so on '.repeat(60)}${i}`), creationTimestamp: 1, intermediateData: { toolUses: [] },
+  });
+  const names = Array.from({ length: 1000 }, (_, i) => `case_${i}`);
+  const results = (id: string, status: (i: number) => number) => ({
+    evalSetResultId: id, evalSetId: 'many', creationTimestamp: id === 'a' ? 1 : 2,
+    evalCaseResults: names.map((evalId, i) => ({
+      evalSetId: 'many', evalId, finalEvalStatus: status(i), sessionId: `s${i}`, userId: 'u', overallEvalMetricResults: [],
+      evalMetricResultPerInvocation: [{ expectedInvocation: turn(i, 'This'), actualInvocation: turn(i, 'That'), evalMetricResults: [] }],
+    })),
+  });
+  const page = await open('/ui/');
+  await page.route('**/eval_sets/many', (route) => route.fulfill({ json: { evalSetId: 'many', evalCases: names.map((evalId, i) => ({ evalId, conversation: [turn(i, 'This')], creationTimestamp: 1 })) } }));
+  await page.route('**/eval_results/a', (route) => route.fulfill({ json: results('a', () => 2) }));
+  await page.route('**/eval_results/b', (route) => route.fulfill({ json: results('b', (i) => (i % 2 ? 1 : 2)) }));
+  const origin = new URL(page.url()).origin;
+
+  await page.goto(`${origin}/ui/apps/city/evals/many`);
+  await page.locator('[data-case=case_0]').waitFor();
+  expect(await nodes()).toBeLessThan(2500);
+  await page.getByLabel('Choose case_0', { exact: true }).check();
+  await scroll(1e6);
+  await page.locator('[data-case=case_999]').waitFor();
+  expect(await page.locator('[data-case=case_0]').count()).toBe(0);
+  expect(await nodes()).toBeLessThan(2500);
+  await page.getByRole('button', { name: 'Run 1 chosen' }).waitFor();
+
+  await page.goto(`${origin}/ui/apps/city/results/a`);
+  await page.locator('[data-outcome-of=case_0] del').first().waitFor();
+  expect(await nodes()).toBeLessThan(2500);
+  await page.locator('[data-outcome-of=case_0] summary').click();
+  await expect.poll(() => page.locator('[data-outcome-of=case_0] [data-words]').count()).toBe(0); // what is folded is not compared
+  await scroll(1e6);
+  await page.locator('[data-outcome-of=case_999]').waitFor();
+  await scroll(0);
+  await page.locator('[data-outcome-of=case_0]').waitFor();
+  expect(await page.locator('[data-outcome-of=case_0] [data-words]').count()).toBe(0);
+  await page.locator('[data-outcome-of=case_1] [data-words]').waitFor();
+  await look(page, 'eval-result-large');
+
+  await page.goto(`${origin}/ui/apps/city/results/a?with=b`);
+  await page.locator('[data-compared=case_0] [data-words]').waitFor();
+  expect(await nodes()).toBeLessThan(2500);
+});
+
+test('a session and a run are kept as tests from their menus', async () => {
+  const user = fresh('keeper');
+  const page = await open(await session('city', user, 'talk', 'What is the weather in Oslo?'));
+  const cases = async () => {
+    const sets = await call<string[]>('GET', '/dev/apps/city/eval_sets');
+    return (await Promise.all(sets.map((set) => call<{ evalCases: unknown[] }>('GET', `/dev/apps/city/eval_sets/${set}`)))).reduce((sum, set) => sum + set.evalCases.length, 0);
+  };
+  const keep = async (menu: string) => {
+    const before = await cases();
+    await page.getByRole('button', { name: menu, exact: true }).click();
+    const several = (await call<string[]>('GET', '/dev/apps/city/eval_sets')).length > 1;
+    await page.getByRole('menuitem', { name: 'Save as a test', exact: true }).click();
+    if (several) await page.getByRole('dialog', { name: 'Save as a test' }).getByRole('listitem').first().getByRole('button').click();
+    await expect.poll(cases).toBe(before + 1);
+  };
+  await page.locator('[data-feedback]').waitFor();
+  await keep('Session actions');
+  await keep('Actions for the run');
+  await page.goto(`${base}/ui/apps/city/users/${user}/sessions`);
+  await keep('Actions for What is the weather in Oslo?');
 });

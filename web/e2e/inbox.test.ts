@@ -1,15 +1,11 @@
 import { expect, test } from 'vitest';
 
-import { accessible } from './axe';
+import { accessible, all, lookAt, sizes } from './axe';
 import { call, fresh, open, picture, session, sessionPath, useBrowser } from './kit';
 
 useBrowser();
 
-const all = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'best-practice'];
-
-test.each([
-  ['desktop', 1360, 860], ['tablet', 820, 1100], ['phone', 390, 844],
-] as const)('the inbox, on a %s', async (size, width, height) => {
+test.each(sizes)('the inbox, on a %s', async (size, width, height) => {
   const user = fresh('clerk');
   await session('approval', user, 'one', 'Refund 80');
   await session('approval', user, 'two', 'Refund 90');
@@ -36,12 +32,7 @@ test.each([
   await accessible(page, all);
   await dialog.getByRole('button', { name: 'Assign' }).click();
   await first.getByText('assigned to ann').waitFor();
-  for (const theme of ['light', 'dark']) {
-    await page.evaluate((theme) => (document.documentElement.dataset['theme'] = theme), theme);
-    await picture(page, `inbox-${size}-${theme}`);
-    await accessible(page, all);
-  }
-  expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width);
+  await lookAt(page, 'inbox', size);
 
   // It is answered here, and by a link.
   await first.getByRole('button', { name: 'Approve' }).click();
@@ -52,7 +43,7 @@ test.each([
   if (size === 'desktop') await picture(page, 'inbox-link-light');
   await accessible(page, all);
   await dialog.getByRole('button', { name: 'Close' }).first().click();
-  const other = await open(new URL(link).pathname + new URL(link).search, { width, height, theme: size === 'tablet' ? 'dark' : 'light' });
+  const other = await open(new URL(link).pathname + new URL(link).search, { width, height, theme: size === 'phone' ? 'dark' : 'light' });
   await other.getByRole('heading', { name: 'May refund_order be called?' }).waitFor();
   await picture(other, `inbox-page-${size}`);
   await accessible(other, all);
@@ -69,4 +60,22 @@ test('the keyboard leads to the inbox', async () => {
   await page.keyboard.press('g');
   await page.keyboard.press('i');
   await expect.poll(() => page.url()).toContain('/ui/inbox');
+});
+
+test('the inbox has all pages', async () => {
+  const user = fresh('clerk');
+  await session('approval', user, 'one', 'Refund 80');
+  await session('approval', user, 'two', 'Refund 90');
+  const page = await open('/ui/usage');
+  // Pages of one entry.
+  await page.route('**/inbox?*', (route) => route.continue({ url: route.request().url().replace('pageSize=100', 'pageSize=1') }));
+  await page.goto(`${new URL(page.url()).origin}/ui/inbox?user=${user}`);
+  const entries = page.locator('[data-entry]');
+  await expect.poll(() => entries.count()).toBe(1);
+  await page.getByRole('button', { name: 'Show more' }).click();
+  await expect.poll(() => entries.count()).toBe(2);
+  await expect.poll(() => page.getByRole('button', { name: 'Show more' }).count()).toBe(0);
+  // Both pages are up to date after an answer.
+  await entries.last().getByRole('button', { name: 'Approve' }).click();
+  await expect.poll(() => entries.count()).toBe(1);
 });

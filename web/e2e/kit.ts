@@ -11,10 +11,16 @@ export const fragile = process.env['FRAGILE']!;
 export const oidc = process.env['OIDC']!;
 export const keys = process.env['KEYS']!;
 export const key = process.env['KEY']!;
+/** A server for everyone. */
+export const everyone = process.env['PUBLIC']!;
 /** Keys of callers who may read what all users have, and of those who may also give feedback. */
 export const reader = process.env['READER']!;
 export const reviewer = process.env['REVIEWER']!;
-const control = process.env['CONTROL']!;
+/** What tests pull, and a receiver of webhooks: see e2e_test.go. */
+export const control = process.env['CONTROL']!;
+/** The addresses of all servers that serve our pages. */
+const own = [base, fragile, oidc, keys, everyone].filter(Boolean);
+const size = { width: 1360, height: 860 };
 const pictures = 'screenshots';
 /** Whether pictures of the screens are wanted. To draw them takes as long as the tests do. */
 const draw = process.env['PICTURES'] === '1';
@@ -46,24 +52,76 @@ export async function copyAction(place: Locator, action: string) {
 export const clipboard = (page: Page) => page.evaluate(() => navigator.clipboard.readText());
 
 let browser: Browser | undefined;
-let opened: { context: BrowserContext; complaints: string[] }[] = [];
 
-/** Connects to the browser of all tests, and looks for errors on the console after each test, which has contexts of its own. */
+/**
+ * A context of the browser. A test has one for each page that it opens, and the next tests have the same ones again,
+ * without what was stored: a new one would load and compile all scripts once more, which takes as long as the tests do.
+ */
+interface Slot {
+  context: BrowserContext;
+  /** A page of the server that stays open, because the process with the scripts ends with its last page. */
+  keeper: Page;
+}
+
+const slots: Slot[] = [];
+let used = 0; // by this test
+let complaints: string[] = [];
+
+/** Connects to the browser of all tests, and looks for errors on the console after each test. */
 export function useBrowser() {
   beforeAll(async () => {
     mkdirSync(pictures, { recursive: true });
     if (!browser?.isConnected()) browser = await chromium.connect(process.env['BROWSER']!);
   });
   afterEach(async ({ task }) => {
-    if (task.result?.state === 'fail') {
-      const pages = opened.flatMap((o) => o.context.pages());
-      await Promise.all(pages.map((page, i) => page.screenshot({ path: `${pictures}/failed/${task.id}-${i}.png` }).catch(() => undefined)));
-    }
-    const complaints = opened.flatMap((o) => o.complaints);
-    await Promise.all(opened.map((o) => o.context.close()));
-    opened = [];
-    expect(complaints, 'errors on the console').toEqual([]);
+    const now = slots.slice(0, used);
+    used = 0;
+    const pages = now.flatMap((slot) => slot.context.pages().filter((page) => page !== slot.keeper));
+    if (task.result?.state === 'fail') await Promise.all(pages.map((page, i) => page.screenshot({ path: `${pictures}/failed/${task.id}-${i}.png` }).catch(() => undefined)));
+    await Promise.all(pages.map((page) => page.close()));
+    await Promise.all(now.map(clear));
+    const said = complaints;
+    complaints = [];
+    expect(said, 'errors on the console').toEqual([]);
   });
+}
+
+/** Returns a context that this test does not have yet. */
+async function take(): Promise<BrowserContext> {
+  const slot = slots[used++];
+  if (slot) return slot.context;
+  const context = await browser!.newContext({ viewport: size, reducedMotion: 'reduce', locale: 'en-GB' });
+  context.setDefaultTimeout(patience); // also of the keeper, and of pages that others open
+  // A browser has one clipboard, and tests run at the same time.
+  await context.addInitScript(() => {
+    let copied = '';
+    const own = { writeText: async (text: string) => void (copied = text), readText: async () => copied };
+    Object.defineProperty(navigator, 'clipboard', { value: own });
+  });
+  const keeper = await context.newPage();
+  await keeper.goto(`${base}/version`);
+  slots.push({ context, keeper });
+  return context;
+}
+
+/** Deletes what pages have stored. */
+async function clear({ context, keeper }: Slot) {
+  await context.clearCookies();
+  const session = await context.newCDPSession(keeper);
+  for (const origin of own) await session.send('Storage.clearDataForOrigin', { origin, storageTypes: 'all' });
+  await session.detach();
+}
+
+/** Notes the errors of a page, and of those that it opens, but for expected ones. */
+function watch(page: Page, expected?: RegExp) {
+  page.on('console', (message) => {
+    if (message.type() !== 'error' && message.type() !== 'warning') return;
+    const where = message.location().url;
+    if (!own.some((origin) => where.startsWith(origin)) && !/Content Security Policy/.test(message.text())) return; // the page of the provider is not ours
+    if (!expected?.test(message.text())) complaints.push(message.text());
+  });
+  page.on('pageerror', (error) => complaints.push(String(error)));
+  page.on('popup', (popup) => watch(popup, expected));
 }
 
 interface Options {
@@ -77,30 +135,11 @@ interface Options {
 }
 
 export async function open(path: string, options: Options = {}): Promise<Page> {
-  const context = await browser!.newContext({
-    viewport: { width: options.width ?? 1360, height: options.height ?? 860 },
-    colorScheme: options.theme ?? 'light',
-    reducedMotion: 'reduce',
-    locale: 'en-GB',
-  });
-  // A browser has one clipboard, and tests run at the same time.
-  await context.addInitScript(() => {
-    let copied = '';
-    const own = { writeText: async (text: string) => void (copied = text), readText: async () => copied };
-    Object.defineProperty(navigator, 'clipboard', { value: own });
-  });
-  const complaints: string[] = [];
-  opened.push({ context, complaints });
-  context.on('console', (message) => {
-    if (message.type() !== 'error' && message.type() !== 'warning') return;
-    const where = message.location().url;
-    if (![base, fragile, oidc, keys].some((own) => where.startsWith(own)) && !/Content Security Policy/.test(message.text())) return; // the page of the provider is not ours
-    if (!options.expected?.test(message.text())) complaints.push(message.text());
-  });
-  context.on('weberror', (error) => complaints.push(String(error.error())));
-  if (options.block) await context.route(options.block, (route) => route.abort());
-  const page = await context.newPage();
-  page.setDefaultTimeout(patience);
+  const page = await (await take()).newPage();
+  watch(page, options.expected);
+  if (options.width ?? options.height) await page.setViewportSize({ ...size, ...options });
+  if (options.theme === 'dark') await page.emulateMedia({ colorScheme: 'dark' });
+  if (options.block) await page.route(options.block, (route) => route.abort());
   await page.goto(path.startsWith('http') ? path : base + path);
   return page;
 }

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 
+import { look } from './axe';
 import { base, call, copyItem, fresh, open, palette, picture, pull, session, sessionPath, useBrowser } from './kit';
 
 useBrowser();
@@ -45,7 +46,7 @@ test('sessions are found by what was said', async () => {
   await page.getByRole('link', { name: 'Hello', exact: true }).waitFor();
   await expect.poll(() => page.locator('tbody tr').count()).toBe(1);
   await page.getByLabel('Search sessions').fill('bonjour');
-  await page.getByText('No matches').waitFor();
+  await page.getByText('No matches in titles and previews').waitFor();
   // Several are deleted at once.
   await page.getByRole('button', { name: 'Show all', exact: true }).click();
   await page.getByLabel('Mark Hello').check();
@@ -128,7 +129,7 @@ test('a session is labelled, forked, exported, imported and deleted', async () =
   expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(`curl -X DELETE '${base}/apps/city/users/${user}/sessions/first'`);
   await menu('Delete');
   await page.getByRole('dialog').getByRole('button', { name: 'Delete', exact: true }).click();
-  await page.getByText('has not talked').waitFor();
+  await page.getByText('No sessions yet').waitFor();
   await page.locator('input[type=file]').setInputFiles({ name: 'first.jsonl', mimeType: 'application/jsonl', buffer: readFileSync(path) });
   await page.waitForURL(/\/sessions\/first-\w+$/);
   await page.getByText('The weather in Oslo is sunny').first().waitFor();
@@ -243,12 +244,68 @@ test('runs are shown as they are, and cancelled', async () => {
   await expect.poll(() => page.locator('tbody').getByText('cancelled').count()).toBe(1);
 });
 
+test('all runs are listed, in pages, by status and for all users', async () => {
+  const user = fresh('runner');
+  const other = fresh('runner');
+  await session('spender', user, 'broken', 'no-model');
+  const second = await call<{ id: string }>('POST', `${sessionPath('spender', user, 'broken')}/runs`, { newMessage: { parts: [{ text: 'no-model' }] } });
+  await session('spender', other, 's', 'other-model');
+  for (const id of ['long', 'longer']) await session('spender', user, id, ...Array.from({ length: 60 }, () => 'a-model'));
+  const page = await open(`/ui/apps/spender/users/${user}/runs`);
+  const shown = page.locator('[data-shown]');
+  await expect.poll(() => shown.innerText()).toBe('The newest 100 runs');
+  expect(await page.locator('tbody tr').count()).toBe(100);
+  await page.getByRole('button', { name: 'Show more' }).click();
+  await expect.poll(() => shown.innerText()).toBe('122 runs');
+  expect(await page.getByRole('button', { name: 'Show more' }).count()).toBe(0);
+  expect(await page.locator('tbody tr').filter({ hasText: second.id }).count()).toBe(1);
+  await look(page, 'runs-all');
+  // Several statuses, in the address; what there is none of says so.
+  await page.getByRole('button', { name: 'failed', exact: true }).click();
+  await page.getByText('No run is failed').waitFor();
+  await page.getByRole('button', { name: 'completed', exact: true }).click();
+  await expect.poll(() => shown.innerText()).toBe('The newest 100 runs');
+  expect(new URL(page.url()).searchParams.get('status')).toBe('completed,failed');
+  await page.getByRole('button', { name: 'all', exact: true }).click();
+  // Those of all users have their names, and lead to their sessions.
+  await page.getByLabel('All users').check();
+  await page.getByRole('button', { name: 'Show more' }).click();
+  const row = page.locator('tbody tr').filter({ hasText: other });
+  await row.first().waitFor();
+  expect(await row.getByRole('link').first().getAttribute('href')).toContain(`/users/${other}/sessions/s`);
+});
+
+test('the sum of a session has all of its runs', async () => {
+  const user = fresh('runner');
+  const path = await session('spender', user, 's', 'a-model');
+  const page = await open('/ui/api');
+  // A store in memory keeps a hundred runs of a session: this one says that it has more.
+  const runs = Array.from({ length: 1501 }, (_, i) => ({ id: `e-${i}`, appName: 'spender', userId: user, sessionId: 's', status: 'completed', usageMetadata: { totalTokenCount: 10 }, unpricedTokens: 10, createTime: 1, endTime: 2 }));
+  await page.route(/\/sessions\/s\/runs\?/, (route) => {
+    const query = new URL(route.request().url()).searchParams;
+    const size = Number(query.get('pageSize'));
+    const from = Number(query.get('pageToken') ?? 0);
+    const next = `<${sessionPath('spender', user, 's')}/runs?pageSize=${size}&pageToken=${from + size}>; rel="next"`;
+    return route.fulfill({ json: runs.slice(from, from + size), headers: from + size < runs.length ? { Link: next } : {} });
+  });
+  await page.goto(base + path);
+  await expect.poll(() => page.locator('[data-session-cost]').innerText()).toContain('15,010 tokens');
+  expect(await page.locator('[data-session-cost]').innerText()).not.toContain('newest');
+});
+
 test('the API page tries requests, and copies them', async () => {
   const page = await open('/ui/api');
   // Sentences are there to their end.
   await page.getByLabel('Search operations').fill('Create a session');
   await page.getByRole('button', { name: /^Create a session POST/ }).first().click();
   await page.getByText('A session is not deleted while it has a run.').waitFor();
+  // The list shows where the operation of an address is, and what a request needs is told before it is sent.
+  await page.goto(`${base}/ui/api?operation=getHealth`);
+  await expect.poll(async () => (await page.locator('button[aria-current=true]').boundingBox())?.y).toBeLessThan(860);
+  await page.goto(`${base}/ui/api?operation=searchSessions`);
+  await page.getByRole('textbox', { name: 'app', exact: true }).fill('city');
+  await page.getByRole('button', { name: 'Send', exact: true }).click();
+  await page.getByText('q is needed.').waitFor();
   await page.getByLabel('Search operations').fill('app-info');
   await page.getByRole('button', { name: /app-info/ }).click();
   await page.getByRole('textbox', { name: 'app', exact: true }).fill('city');

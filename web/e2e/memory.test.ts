@@ -1,15 +1,11 @@
 import { expect, test } from 'vitest';
 
-import { accessible } from './axe';
+import { accessible, all, look, lookAt, sizes } from './axe';
 import { call, fresh, open, picture, session, sessionPath, useBrowser } from './kit';
 
 useBrowser();
 
-const all = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'best-practice'];
-
-test.each([
-  ['desktop', 1360, 860], ['tablet', 820, 1100], ['phone', 390, 844],
-] as const)('what is remembered, on a %s', async (size, width, height) => {
+test.each(sizes)('what is remembered, on a %s', async (size, width, height) => {
   const user = fresh('known');
   await session('workshop', user, 'trip', 'I live in Oslo and like trains.', 'My sister lives in Rome.');
   await call('PATCH', `/apps/workshop/users/${user}/memory`, { sessionId: 'trip' });
@@ -17,19 +13,14 @@ test.each([
   const rows = page.locator('[data-memory]');
   await page.getByText('I live in Oslo and like trains.').waitFor();
   expect(await rows.count()).toBe(4);
-  for (const theme of ['light', 'dark']) {
-    await page.evaluate((theme) => (document.documentElement.dataset['theme'] = theme), theme);
-    await picture(page, `memory-${size}-${theme}`);
-    await accessible(page, all);
-  }
-  expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width);
+  await lookAt(page, 'memory', size);
 
   const search = page.getByRole('searchbox', { name: 'Search the memory' });
   await search.fill('sister rome');
   await expect.poll(() => rows.count()).toBe(1);
   await search.fill('nothing');
-  await page.getByText('Nothing is remembered with these words').waitFor();
-  await page.getByRole('button', { name: 'Show everything' }).click();
+  await page.getByText('No matches').waitFor();
+  await page.getByRole('button', { name: 'Show all' }).click();
 
   await rows.filter({ hasText: 'Oslo' }).getByRole('button', { name: 'Edit' }).click();
   const dialog = page.getByRole('dialog');
@@ -44,7 +35,7 @@ test.each([
   await expect.poll(() => rows.count()).toBe(3);
   await page.getByRole('button', { name: 'Forget everything' }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Forget everything' }).click();
-  await page.getByText(`Nothing is remembered of ${user}`).waitFor();
+  await page.getByText(`No memories of ${user}`).waitFor();
   await picture(page, `memory-empty-${size}`);
   await accessible(page, all);
 });
@@ -60,11 +51,7 @@ test('an instruction shows what came from the state', async () => {
   await text.locator('mark[data-key="user:name"]', { hasText: 'Zoë 😀' }).waitFor();
   expect(await text.locator('mark[data-key=topic]').textContent()).toBe('a week in Rome');
   await page.getByText('user state').waitFor();
-  for (const theme of ['light', 'dark']) {
-    await page.evaluate((theme) => (document.documentElement.dataset['theme'] = theme), theme);
-    await picture(page, `instruction-${theme}`);
-    await accessible(page, all);
-  }
+  await look(page, 'instruction');
   await page.getByRole('button', { name: 'Show the template' }).click();
   expect(await text.textContent()).toBe('You plan journeys for {user:name?}.\nThe latest topic is {topic?}. Answer briefly.');
 });

@@ -1,14 +1,12 @@
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 
-import { accessible } from './axe';
+import { accessible, all, look as lookAtDesktop } from './axe';
 import { base, call, fresh, open, palette, picture, pull, session, sessionPath, useBrowser } from './kit';
 
 useBrowser();
 
 const user = 'ray';
-const phone = { width: 390, height: 844 };
-const rules = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'best-practice'];
 
 /** A session in which the clerk has sold tea, and the run. */
 async function sold(message = 'tea', app = 'clerk'): Promise<{ id: string; path: string; run: string }> {
@@ -18,19 +16,14 @@ async function sold(message = 'tea', app = 'clerk'): Promise<{ id: string; path:
   return { id, path, run: run!.id };
 }
 
-/** Pictures in both themes and on a phone, and a check of what is on the screen. */
+/** Looks at a screen, also as it is on a phone. */
 async function look(page: Page, name: string) {
-  await picture(page, `${name}-light`);
-  await accessible(page, rules);
-  await page.evaluate(() => (document.documentElement.dataset['theme'] = 'dark'));
-  await picture(page, `${name}-dark`);
-  await accessible(page, ['color-contrast']);
-  await page.evaluate(() => (document.documentElement.dataset['theme'] = 'light'));
+  await lookAtDesktop(page, name);
   const size = page.viewportSize()!;
-  await page.setViewportSize(phone);
+  await page.setViewportSize({ width: 390, height: 844 });
   await picture(page, `${name}-phone`);
   expect(await page.evaluate(() => document.documentElement.scrollWidth > window.innerWidth), 'scrolls sideways').toBe(false);
-  await accessible(page, rules);
+  await accessible(page, all);
   await page.setViewportSize(size);
 }
 
@@ -135,6 +128,31 @@ test('tools are called only after a warning with their effects', async () => {
   await page.getByText('Called: 3 models, 2 tools.').waitFor();
 });
 
+test('calls are chosen one by one, and tools from a step on', async () => {
+  const { id, path, run } = await sold();
+  const page = await open(`${path}/runs/${run}/replay?mode=calls`);
+  await page.getByText('Choose the calls that are made again.').waitFor();
+  await page.getByRole('checkbox', { name: 'Make call 2 again, look_up' }).check();
+  await expect.poll(() => page.locator('[data-answer=live]').count()).toBe(1);
+  await page.getByText('No model is asked. Tools are called, with their effects.').waitFor();
+  await look(page, 'replay-calls');
+  await page.getByRole('button', { name: 'Replay', exact: true }).click();
+  await page.getByRole('dialog', { name: 'Call tools again?' }).getByRole('button', { name: 'Call them', exact: true }).click();
+  await page.getByText('Called: 0 models, 1 tools.').waitFor();
+  // From a later call on, the tool before it is not called.
+  await page.getByRole('radio', { name: /^Live from a step on/ }).check();
+  await page.getByRole('radio', { name: 'Call 4' }).check();
+  await page.getByRole('checkbox', { name: /^Call tools again from there on/ }).check();
+  await expect.poll(() => page.locator('[data-answer=live]').count()).toBe(2);
+  await page.locator('[data-repeats]').waitFor();
+  expect(await page.locator('[data-repeats]').count()).toBe(1);
+  await page.getByRole('button', { name: 'Replay', exact: true }).click();
+  await page.getByRole('dialog', { name: 'Call tools again?' }).getByRole('button', { name: 'Call them', exact: true }).click();
+  await page.getByText('Called: 1 models, 1 tools.').waitFor();
+  await page.getByText('may have been done twice').waitFor();
+  expect((await forks(id)).filter((s) => s.forkedFrom?.replayOf === run)).toHaveLength(2);
+});
+
 test('a run that was not recorded, and ones that cannot be replayed', async () => {
   const { path, run } = await sold();
   const page = await open('/', { expected: /500/ });
@@ -176,7 +194,7 @@ test('runs beside each other, with what differs by word', async () => {
   await page.locator('[data-compare="3"]').waitFor();
   await page.locator('ins', { hasText: 'It is 0.5 degrees.' }).waitFor();
   await page.locator('[data-fact=tokens]').first().waitFor();
-  expect(await page.locator('[data-fact=cost]').count()).toBe(0); // nothing is known of it
+  expect(await page.locator('[data-fact=cost]').allInnerTexts()).toEqual(Array.from({ length: 3 }, () => expect.stringMatching(/^unknown: [\d,]+ tokens without a price$/)));
   await look(page, 'compare');
   // With the keyboard, from one difference to the next.
   await page.locator('h1').click();

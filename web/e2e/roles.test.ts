@@ -1,11 +1,10 @@
 import { expect, test } from 'vitest';
 
-import { accessible } from './axe';
+import { accessible, all } from './axe';
 import { fresh, key, keys, open, palette, picture, reader, reviewer, useBrowser } from './kit';
 
 useBrowser();
 
-const all = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'best-practice'];
 const expected = /status of 40[134]/; // the browser tells of what the server refuses
 
 /** Asks the server that wants to know who calls. */

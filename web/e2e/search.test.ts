@@ -13,7 +13,7 @@ test('what was said is found, and opens where it was said', async () => {
   // It is neither in the title nor in the last text.
   await page.getByLabel('Search sessions').fill('and in lim');
   const found = page.getByRole('region', { name: 'Said in sessions' });
-  const hit = found.getByRole('link').filter({ hasText: 'user in one' });
+  const hit = found.getByRole('link').filter({ hasText: 'user in What is the weather in Oslo?' });
   await hit.waitFor();
   expect(await hit.locator('mark').allTextContents()).toEqual(['And', 'in', 'Lima']);
   await hit.click();
@@ -22,7 +22,7 @@ test('what was said is found, and opens where it was said', async () => {
   await page.goBack();
   // Words that were not said.
   await page.getByLabel('Search sessions').fill('"lima in"');
-  await found.getByText('Nothing was said').waitFor();
+  await found.getByText('No matches in what was said').waitFor();
   // The palette finds it, too.
   await palette(page);
   await page.getByPlaceholder('Go to, or do').fill('now');
@@ -42,7 +42,7 @@ test('searches are saved in the browser', async () => {
   const saved = page.getByRole('group', { name: 'Saved searches' });
   await saved.getByRole('button', { name: 'hello' }).click();
   await expect.poll(() => page.locator('tbody tr').count()).toBe(1);
-  await saved.getByRole('button', { name: 'Forget this search' }).click();
+  await saved.getByRole('button', { name: 'Delete this search' }).click();
   await page.getByLabel('Search sessions').fill('');
   await expect.poll(() => saved.count()).toBe(0);
 });

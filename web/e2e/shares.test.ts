@@ -1,17 +1,14 @@
 import { expect, test } from 'vitest';
 
-import { accessible } from './axe';
+import { accessible, all, lookAt, sizes } from './axe';
 import { call, fresh, key, keys, open, picture, session, useBrowser } from './kit';
 
 useBrowser();
 
-const all = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'best-practice'];
 const expected = /status of 40[134]/; // the browser tells of what the server refuses
 const dot = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==';
 
-test.each([
-  ['desktop', 1360, 860], ['tablet', 820, 1100], ['phone', 390, 844],
-] as const)('a conversation is shared, on a %s', async (size, width, height) => {
+test.each(sizes)('a conversation is shared, on a %s', async (size, width, height) => {
   const user = fresh('sharer');
   const address = await session('weather', user, 'talk', 'weather in Oslo');
   await call('POST', `/apps/weather/users/${user}/sessions/talk/runs`, { newMessage: { parts: [{ text: 'What is this?' }, { inlineData: { mimeType: 'image/png', data: dot, displayName: 'dot.png' } }] } });
@@ -31,11 +28,7 @@ test.each([
     links.push(await link.inputValue());
     await expect.poll(() => dialog.locator('[data-share]').count()).toBe(links.length);
   }
-  for (const theme of ['light', 'dark']) {
-    await page.evaluate((theme) => (document.documentElement.dataset['theme'] = theme), theme);
-    await picture(page, `share-dialog-${size}-${theme}`);
-    await accessible(page, all);
-  }
+  await lookAt(page, 'share-dialog', size);
 
   // Others see it, without tools and with them, and nothing that was said later.
   await call('POST', '/run', { appName: 'weather', userId: user, sessionId: 'talk', newMessage: { parts: [{ text: 'weather in Rome' }] } });
@@ -49,13 +42,7 @@ test.each([
     const text = await visitor.evaluate(() => document.documentElement.outerHTML);
     expect(text.includes('get_weather')).toBe(i === 1);
     for (const absent of ['Rome', user, 'celsius']) expect(text, absent).not.toContain(absent);
-    for (const theme of ['light', 'dark']) {
-      await visitor.evaluate((theme) => (document.documentElement.dataset['theme'] = theme), theme);
-      await picture(visitor, `shared-${i === 0 ? 'plain' : 'tools'}-${size}-${theme}`);
-      await accessible(visitor, all);
-    }
-    // On a phone, nothing is wider than the screen.
-    expect(await visitor.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width);
+    await lookAt(visitor, `shared-${i === 0 ? 'plain' : 'tools'}`, size);
   }
 
   // A link that is revoked leads nowhere.

@@ -21,7 +21,7 @@ test('a user signs in at the issuer, talks, and signs out', async () => {
   await signInAtIssuer(page, 'ann');
   // Back to where they were.
   await page.waitForURL(`${oidc}/ui/apps/weather/users/ann/sessions?q=trip`);
-  await page.getByText('No matches').waitFor();
+  await page.getByText('No matches in what was said.').waitFor();
   const user = page.getByLabel('user', { exact: true }).first();
   await expect.poll(() => user.inputValue()).toBe('ann');
   expect(await user.getAttribute('readonly')).not.toBeNull();
@@ -34,7 +34,7 @@ test('a user signs in at the issuer, talks, and signs out', async () => {
   await copyAction(page.locator('main'), 'Send');
   expect(await clipboard(page)).toContain('-H "Authorization: Bearer $PARLEY_TOKEN"');
   await page.getByRole('link', { name: 'Inbox' }).click();
-  await page.getByText('Nothing waits').waitFor();
+  await page.getByText('Nothing is waiting').waitFor();
   await page.getByRole('link', { name: /^Apps/ }).click();
   await page.getByText('for developers to see').first().waitFor();
   await picture(page, 'signed-in-light');
@@ -54,8 +54,8 @@ test('a sign-in that ends leads to another one, and back', async () => {
   await page.getByRole('button', { name: 'New session', exact: true }).first().click();
   await page.getByLabel('Message').waitFor();
   const where = page.url();
-  await page.context().clearCookies();
   await page.getByLabel('Message').fill('Hello');
+  await page.context().clearCookies(); // from now on, what the page asks for by itself also leads to the sign-in
   await page.keyboard.press('Enter');
   await page.getByText('Your sign-in has ended').waitFor();
   await signInAtIssuer(page, 'root');

@@ -1,27 +1,15 @@
 import { expect, test } from 'vitest';
 
-import { accessible } from './axe';
+import { accessible, all, lookAt, sizes } from './axe';
 import { call, fresh, open, picture, session, sessionPath, useBrowser } from './kit';
 
 useBrowser();
 
-const all = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'best-practice'];
-
-test.each([
-  ['desktop', 1360, 860], ['tablet', 820, 1100], ['phone', 390, 844],
-] as const)('a tool with nested arguments, on a %s', async (size, width, height) => {
+test.each(sizes)('a tool with nested arguments, on a %s', async (size, width, height) => {
   const user = fresh('caller');
   const page = await open(`/ui/apps/workshop/users/${user}/tools`, { width, height });
-  const both = async (name: string) => {
-    for (const theme of ['light', 'dark']) {
-      await page.evaluate((theme) => (document.documentElement.dataset['theme'] = theme), theme);
-      await picture(page, `${name}-${size}-${theme}`);
-      await accessible(page, all);
-    }
-    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width);
-  };
   await page.getByRole('link', { name: /^look_up/ }).waitFor();
-  await both('tools');
+  await lookAt(page, 'tools', size);
   await page.getByRole('link', { name: /^book/ }).click();
   await page.getByText('changes something, at most once').first().waitFor();
   const form = page.locator('[data-tool-form]');
@@ -41,12 +29,12 @@ test.each([
   await field('stops 2').getByLabel('city').fill('Rome');
   await form.getByRole('button', { name: 'Remove stops 1' }).click();
   await form.getByLabel('Kind of payment').selectOption('invoice');
-  await both('tool-form');
+  await lookAt(page, 'tool-form', size);
   await callIt.click();
 
   const dialog = page.getByRole('dialog');
   await dialog.getByText(/at most once/).first().waitFor();
-  await both('tool-confirm');
+  await lookAt(page, 'tool-confirm', size);
   await dialog.getByRole('button', { name: 'Call it' }).click();
   const result = page.locator('[data-result=completed]');
   await result.getByText('"booked"').first().waitFor();
@@ -54,7 +42,7 @@ test.each([
   await result.getByText('changes of the state').waitFor();
   await result.getByRole('link', { name: 'ticket.json' }).waitFor();
   await result.evaluate((e) => e.scrollIntoView({ block: 'start' }));
-  await both('tool-result');
+  await lookAt(page, 'tool-result', size);
   const href = await result.getByRole('link', { name: 'Session' }).getAttribute('href');
   const made = await call<{ state: Record<string, unknown> }>('GET', href!.replace('/ui', ''));
   expect(made.state['last_booking']).toEqual({ traveller: { name: 'Zoë', age: 31 }, class: 'first', stops: [{ city: 'Rome' }], payment: { kind: 'invoice' } });
@@ -129,11 +117,11 @@ test('a toolset that does not answer is shown, and the rest can be called', asyn
 
 test('an application without tools, and the keyboard', async () => {
   const page = await open(`/ui/apps/teller/users/${fresh('caller')}/sessions`);
-  await page.getByText('has not talked').waitFor();
+  await page.getByText('No sessions yet').waitFor();
   await page.keyboard.press('g');
   await page.keyboard.press('o');
   await page.getByText('There are no tools').waitFor();
   await page.keyboard.press('g');
   await page.keyboard.press('m');
-  await page.getByText(/Nothing is remembered of/).waitFor();
+  await page.getByText(/No memories of/).waitFor();
 });

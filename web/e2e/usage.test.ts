@@ -1,14 +1,12 @@
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 
-import { accessible } from './axe';
-import { call, fresh, open, picture, session, useBrowser } from './kit';
+import { look, lookAt, sizes } from './axe';
+import { call, fresh, open, session, useBrowser } from './kit';
 
 useBrowser();
 
 const known = 'gpt-5-mini-2025-08-07';
-const all = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'best-practice'];
-
 interface Run {
   costUsd?: number;
   unpricedTokens?: number;
@@ -23,9 +21,7 @@ async function priceOf(app: string, user: string, id: string): Promise<number> {
   return Math.max(...runs.map((run) => run.costUsd ?? 0));
 }
 
-test.each([
-  ['desktop', 1360, 860], ['phone', 390, 844],
-] as const)('usage with days and models, on a %s', async (size, width, height) => {
+test.each(sizes)('usage with days and models, on a %s', async (size, width, height) => {
   const user = fresh('payer');
   const id = fresh('s');
   await session('spender', user, id, known, known, 'a-local-model');
@@ -41,12 +37,7 @@ test.each([
   expect(models[1]).toContain('unknown');
   expect(models[1]).not.toContain('$');
   expect(await parts(page, 'day')).toHaveLength(1);
-  expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width);
-  for (const theme of ['light', 'dark']) {
-    await page.evaluate((theme) => (document.documentElement.dataset['theme'] = theme), theme);
-    await picture(page, `usage-${size}-${theme}`);
-    await accessible(page, all);
-  }
+  await lookAt(page, 'usage', size);
   // The filters are in the address, and what is empty says so.
   await page.getByRole('button', { name: 'today' }).click();
   await expect.poll(() => page.url()).toContain('days=1');
@@ -71,11 +62,7 @@ test('the cost of an event, a run and a session, and a notice', async () => {
   const tokens = page.getByRole('tabpanel').filter({ hasText: 'this event' });
   await expect.poll(() => tokens.innerText()).toMatch(/cost with the prices of/);
   expect((await tokens.innerText()).split(money).length - 1).toBe(2); // of the event, and of the run
-  for (const theme of ['light', 'dark']) {
-    await page.evaluate((theme) => (document.documentElement.dataset['theme'] = theme), theme);
-    await picture(page, `cost-${theme}`);
-    await accessible(page, all);
-  }
+  await look(page, 'cost');
   // The warning comes when the cost of the day is reached, and once.
   for (let i = 0; i < 3; i++) await session('spender', user, fresh('s'), known);
   await page.reload();
@@ -83,4 +70,25 @@ test('the cost of an event, a run and a session, and a notice', async () => {
   await page.reload();
   await page.locator('[data-session-cost]').waitFor();
   expect(await page.getByText('there is a warning from').count()).toBe(0);
+});
+
+test('the steps of a run and a comparison say what is unknown', async () => {
+  const user = fresh('payer');
+  const id = fresh('s');
+  await session('spender', user, id, known, 'a-local-model');
+  const usd = await priceOf('spender', user, id);
+  const runs = await call<{ id: string; costUsd?: number }[]>('GET', `/apps/spender/users/${user}/sessions/${id}/runs`);
+  const priced = runs.find((run) => run.costUsd)!.id;
+  const other = runs.find((run) => !run.costUsd)!.id;
+  const money = `$${usd.toFixed(usd < 0.001 ? 5 : 4)}`;
+  const page = await open(`/ui/apps/spender/users/${user}/sessions/${id}/runs/${other}`);
+  await page.locator('[data-totals]').getByText('cost unknown').waitFor();
+  await page.locator('[data-step=text]').getByText('cost unknown').waitFor();
+  await page.goto(`${new URL(page.url()).origin}/ui/apps/spender/users/${user}/sessions/${id}/runs/${priced}`);
+  await page.locator('[data-totals]').getByText(money).waitFor();
+  await page.locator('[data-step=text]').getByText(money).waitFor();
+  await look(page, 'cost-steps');
+  const of = (run: string) => `run=${encodeURIComponent(`${id}/${run}`)}`;
+  await page.goto(`${new URL(page.url()).origin}/ui/apps/spender/users/${user}/compare?${of(priced)}&${of(other)}`);
+  await expect.poll(() => page.locator('[data-fact=cost]').allInnerTexts()).toEqual([money, 'unknown: 1,000 tokens without a price']);
 });

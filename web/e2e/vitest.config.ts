@@ -9,7 +9,8 @@ export default defineConfig({
     hookTimeout: 120_000,
     expect: { poll: { timeout: Number(process.env['PATIENCE'] ?? 120_000) } },
     maxWorkers: 2,
-    // What files have in common is loaded once: each test has a context of the browser, and users and sessions of its own.
+    // What files have in common is loaded once: tests share the contexts of the browser, which are cleared after each, and have
+    // users and sessions of their own.
     isolate: false,
   },
 });

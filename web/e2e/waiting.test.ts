@@ -20,18 +20,23 @@ test('a login in a window of its own lets the agent continue', async () => {
   await Promise.all([popup.waitForEvent('close'), popup.getByRole('button', { name: 'Allow', exact: true }).click()]);
   await page.getByText('That is all that is on.').waitFor();
   await expect.poll(() => page.locator('[data-pending]').count()).toBe(0);
-  await expect.poll(() => page.locator('[data-answered]').textContent()).toBe('logged in');
+  await expect.poll(() => page.locator('[data-answered]').textContent()).toBe('answered the login');
+  expect(await page.getByRole('combobox', { name: /^run/ }).locator('option:checked').innerText()).toBe('answered the login');
   await expect.poll(() => page.getByRole('region', { name: 'Events' }).getByText('authScheme').count()).toBe(0);
   expect((await answers('calendar', 'login', id)).some((a) => a.response['code'] === 200)).toBe(true);
   // It is kept, can be seen, and can be revoked.
   await page.goto(page.url().replace(/\/sessions\/.*/, '/logins'));
   await page.getByText('calendar.read').waitFor();
   await picture(page, 'logins-one-light');
+  // On a phone, what it is for is below what it may do.
+  await page.setViewportSize({ width: 390, height: 844 });
+  const [scope, given] = await Promise.all([page.getByText('calendar.read').boundingBox(), page.getByText('for one session').boundingBox()]);
+  expect(given!.y).toBeGreaterThanOrEqual(scope!.y + scope!.height);
   await page.getByRole('button', { name: 'Revoke', exact: true }).click();
   const dialog = page.getByRole('dialog', { name: 'Revoke the login?' });
   await dialog.getByText('has to log in again').waitFor();
   await dialog.getByRole('button', { name: 'Revoke', exact: true }).click();
-  await page.getByText('No login is kept').waitFor();
+  await page.getByText('No logins').waitFor();
 });
 
 test('a login that is denied, and one that is given up', async () => {
@@ -60,7 +65,7 @@ test('a login is completed in the inbox', async () => {
   const popup = await opened;
   await popup.getByLabel('User name').fill('ann');
   await popup.getByRole('button', { name: 'Allow', exact: true }).click();
-  await page.getByText('Nothing here waits').waitFor();
+  await page.getByText('No matches').waitFor();
 });
 
 test.each([
@@ -115,17 +120,17 @@ test('an input is a form of its schema', async () => {
   const page = await open(await session('asker', 'boss', fresh('s'), 'travel'));
   await page.getByText('Where shall we go?').waitFor();
   await picture(page, 'input-light');
-  await page.getByRole('button', { name: 'Answer', exact: true }).click();
+  await page.getByRole('button', { name: 'Submit', exact: true }).click();
   await page.getByText('city is required.').waitFor();
   await page.getByRole('textbox', { name: 'city' }).fill('Oslo');
   await page.getByLabel('days').fill('3.5');
-  await page.getByRole('button', { name: 'Answer', exact: true }).click();
+  await page.getByRole('button', { name: 'Submit', exact: true }).click();
   await page.getByText('days must be a whole number.').waitFor();
   await page.getByLabel('days').fill('3');
   await page.getByLabel('class').selectOption({ label: 'first' });
   await page.getByLabel('Insured').check();
   const sent = page.waitForRequest((r) => r.method() === 'POST' && r.url().endsWith('/runs'));
-  await page.getByRole('button', { name: 'Answer', exact: true }).click();
+  await page.getByRole('button', { name: 'Submit', exact: true }).click();
   expect((await sent).postDataJSON().newMessage.parts[0].functionResponse.response).toEqual({ city: 'Oslo', days: 3, class: 'first', insured: true });
 });
 
@@ -145,7 +150,7 @@ test('a long-running tool gets its response', async () => {
   const id = fresh('s');
   const page = await open(await session('weather', 'boss', id, 'long'));
   await page.getByText('ask_approval waits for its response').waitFor();
-  await page.getByRole('button', { name: 'Respond', exact: true }).click();
+  await page.getByRole('button', { name: 'Submit the response', exact: true }).click();
   await page.locator('[data-pending]').waitFor({ state: 'detached' });
   await expect.poll(async () => (await answers('weather', 'boss', id)).at(-1)!.response).toEqual({ status: 'approved' });
 });

@@ -1,15 +1,11 @@
 import { expect, test } from 'vitest';
 
-import { accessible } from './axe';
-import { call, fresh, open, picture, useBrowser } from './kit';
+import { accessible, all, lookAt, sizes } from './axe';
+import { call, control, fresh, open, picture, pull, useBrowser } from './kit';
 
 useBrowser();
 
-const all = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'best-practice'];
-
-test.each([
-  ['desktop', 1360, 860], ['tablet', 820, 1100], ['phone', 390, 844],
-] as const)('webhooks, on a %s', async (size, width, height) => {
+test.each(sizes)('webhooks, on a %s', async (size, width, height) => {
   const id = fresh('alerts');
   const page = await open('/ui/apps/city/users/user/webhooks', { width, height, expected: /status of 422/ });
   await page.getByRole('button', { name: 'New webhook' }).first().click();
@@ -25,7 +21,7 @@ test.each([
   await dialog.getByLabel('Description').fill('For the operators');
   if (size === 'desktop') await picture(page, 'webhook-new-light');
   await accessible(page, all);
-  await create.click();
+  await page.keyboard.press('Enter');
 
   // The secret is shown once.
   const shown = page.getByRole('dialog', { name: `The secret of ${id}` });
@@ -51,13 +47,27 @@ test.each([
   expect(await shown.locator('[data-secret]').innerText()).not.toContain(secret);
   await shown.getByRole('button', { name: 'Done' }).click();
   await row.getByText(/old secret also signs/).waitFor();
-  for (const theme of ['light', 'dark']) {
-    await page.evaluate((theme) => (document.documentElement.dataset['theme'] = theme), theme);
-    await picture(page, `webhooks-${size}-${theme}`);
-    await accessible(page, all);
-  }
-  expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width);
+  await lookAt(page, 'webhooks', size);
   await row.getByRole('button', { name: 'Delete' }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
   await row.waitFor({ state: 'detached' });
+});
+
+test('what was given up can be sent again', async () => {
+  const [id, gate] = [fresh('gone'), fresh('hook')];
+  await call('POST', '/apps/story/webhooks', { id, url: `${control}/hook/${gate}` });
+  await call('POST', `/apps/story/webhooks/${id}/test`);
+  const page = await open('/ui/apps/story/users/user/webhooks');
+  const section = page.getByRole('region', { name: 'Given up' });
+  const row = section.locator('li', { hasText: id });
+  await row.getByText('webhook.test').waitFor();
+  await row.getByText('the status 410').waitFor();
+  await row.getByText(new URL(control).origin).waitFor();
+  await accessible(page, all);
+  await picture(page, 'webhooks-given-up-light');
+  await pull(`open/${gate}`);
+  await row.getByRole('button', { name: 'Send again' }).click();
+  await page.getByText('It will be sent again.').waitFor();
+  await row.waitFor({ state: 'detached' });
+  await expect.poll(() => call<{ deliveries: unknown[] }>('GET', `/apps/story/webhooks/${id}/deliveries`)).toMatchObject({ deliveries: [] });
 });

@@ -10,7 +10,7 @@ import { html } from './layout';
 import { readGuide } from './pages';
 
 const root = import.meta.dirname;
-const out = join(root, '../../internal/webui/guide');
+const out = join(root, '../dist/guide');
 
 /** Writes the pages, the text for the search, and the pictures beside the bundle. */
 function guide(): Plugin {

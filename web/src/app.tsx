@@ -2,7 +2,7 @@ import { lazy, Suspense, useEffect, useState, useSyncExternalStore } from 'react
 
 import { connection } from './api/connection';
 import { roleOf, useAbout, useCaller, useRefusal, useSignIn } from './caller';
-import { evalPlace, evalScreen } from './evals';
+import { evalPlaces, evalScreen } from './evals';
 import { decode, Link, match, navigate, to, useAddress, type UserScreen } from './router';
 import { useApps, useInboxCount, useScope, type Scope } from './scope';
 import { ScopePicker } from './scopepicker';
@@ -143,8 +143,8 @@ function Route({ address }: { address: string }) {
     }
   }
   return (
-    <Screen title="There is no such screen">
-      <Empty title="This address leads nowhere" action={<Button tone="primary" onClick={() => navigate('/')}>Show the applications</Button>}>
+    <Screen title="Page not found">
+      <Empty title="There is no page at this address" action={<Button tone="primary" onClick={() => navigate('/')}>Show the applications</Button>}>
         <code className="font-mono text-xs">{path}</code>
       </Empty>
     </Screen>
@@ -161,7 +161,7 @@ function useTitle(path: string) {
   useEffect(() => {
     // As in /ui/apps/A/users/U/sessions/S/artifacts/NAME.
     const [kind, app, part, , screen, session, files, ...file] = path.split('/').filter(Boolean).slice(1).map((s) => decode(s) ?? s);
-    const name = !kind ? 'Applications' : kind === 'api' ? 'API' : kind === 'usage' ? 'Usage' : kind === 'inbox' ? 'Inbox' : part === 'evals' || part === 'results' ? ['Evaluation', app].join(' · ') : files ? `${file.join('/') || files} · ${session}` : [session ?? screen, app].filter(Boolean).join(' · ');
+    const name = !kind ? 'Applications' : kind === 'api' ? 'API' : kind === 'usage' ? 'Usage' : kind === 'inbox' ? 'Inbox' : part === 'evals' || part === 'results' ? ['Evaluation', app].join(' · ') : part === 'feedback' ? ['Feedback', app].join(' · ') : files ? `${file.join('/') || files} · ${session}` : [session ?? screen, app].filter(Boolean).join(' · ');
     document.title = `${name} · Parley`;
   }, [path]);
 }
@@ -196,7 +196,7 @@ function places(scope: Scope): { label: string; icon: IconName; href: string; ke
     { label: 'Sessions', icon: 'sessions', href: user('sessions'), keys: 'g s', active: on('sessions') },
     { label: 'Inbox', icon: 'waiting', href: to.inbox(), keys: 'g i', active: (p) => p.startsWith('/ui/inbox') || on('waiting')(p) },
     { label: 'Runs', icon: 'runs', href: user('runs'), keys: 'g r', active: on('runs') },
-    evalPlace(app),
+    ...evalPlaces(app),
     { label: 'Schedules', icon: 'schedules', href: user('schedules'), keys: 'g t', active: on('schedules') },
     { label: 'Triggers', icon: 'triggers', href: user('triggers'), keys: 'g h', active: on('triggers') },
     { label: 'Tools', icon: 'tools', href: user('tools'), keys: 'g o', active: on('tools') },

@@ -26,6 +26,12 @@ export function useFixedUser(): string | undefined {
   return caller && !caller.anyUser ? caller.user : undefined;
 }
 
+/** Whether lists of all users are refused: they would tell callers who are not authenticated who the users are. */
+export function useMustName(): boolean {
+  const caller = useCaller();
+  return caller !== undefined && caller.anyUser && !caller.author && !caller.scopes.includes('admin');
+}
+
 /** What a caller may do, in a word. It is empty for those who may do what users do. */
 export function roleOf(caller: NonNullable<About['caller']>): string {
   if (caller.scopes.includes('run')) return caller.scopes.includes('admin') ? 'administrator' : '';

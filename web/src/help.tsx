@@ -4,7 +4,7 @@ import { Kbd } from './ui/parts';
 const groups: [string, [string, string][]][] = [
   ['Everywhere', [
     ['Ctrl K', 'commands'], ['?', 'this list'], ['/', 'search'], ['g a', 'applications'], ['g s', 'sessions'], ['g i', 'inbox'],
-    ['g r', 'runs'], ['g t', 'schedules'], ['g h', 'triggers'], ['g k', 'webhooks'], ['g o', 'tools'], ['g m', 'memory'], ['g l', 'logins'], ['g e', 'evaluation'], ['g u', 'usage'], ['g p', 'API'], ['n', 'new session'],
+    ['g r', 'runs'], ['g t', 'schedules'], ['g h', 'triggers'], ['g k', 'webhooks'], ['g o', 'tools'], ['g m', 'memory'], ['g l', 'logins'], ['g f', 'feedback'], ['g e', 'evaluation'], ['g u', 'usage'], ['g p', 'API'], ['n', 'new session'],
   ]],
   ['Workbench', [
     ['c', 'write a message'], ['/', 'find in the conversation'], ['Enter', 'send it'], ['Shift Enter', 'new line'], ['Esc', 'leave the message'], ['j  k', 'next and previous event'],

@@ -2,6 +2,8 @@
 const scopeKey = 'parley.scope';
 const usersKey = 'parley.users';
 const searchesKey = 'parley.searches';
+const filtersKey = 'parley.filters';
+const metricsKey = 'parley.metrics';
 
 const read = <T>(key: string, otherwise: T): T => {
   try {
@@ -26,7 +28,17 @@ export const keptSearches = () => read<Record<string, string[]>>(searchesKey, {}
 
 export const keepSearches = (all: Record<string, string[]>) => localStorage.setItem(searchesKey, JSON.stringify(all));
 
+/** Filters of screens that were saved, by the name of the screen: queries of addresses. */
+export const keptFilters = () => read<Record<string, string[]>>(filtersKey, {});
+
+export const keepFilters = (all: Record<string, string[]>) => localStorage.setItem(filtersKey, JSON.stringify(all));
+
+/** What evaluations measured last, by the name of the application. */
+export const keptMetrics = () => read<Record<string, unknown>>(metricsKey, {});
+
+export const keepMetrics = (all: Record<string, unknown>) => localStorage.setItem(metricsKey, JSON.stringify(all));
+
 /** Forgets all of it, before another user signs in. */
 export function forgetKept() {
-  for (const key of [scopeKey, usersKey, searchesKey]) localStorage.removeItem(key);
+  for (const key of [scopeKey, usersKey, searchesKey, filtersKey, metricsKey]) localStorage.removeItem(key);
 }

@@ -78,6 +78,7 @@ function Commands({ scope, onClose, openHelp }: { scope: Scope; onClose: () => v
               <Item onSelect={go(() => navigate(to.user(app, user, 'memory')))} keys="g m">Memory of {user}</Item>
               <Item onSelect={go(() => navigate(to.user(app, user, 'webhooks')))} keys="g k">Webhooks of {app}</Item>
               <Item onSelect={go(() => navigate(to.user(app, user, 'logins')))} keys="g l">Logins of {user}</Item>
+              <Item onSelect={go(() => navigate(toEvals.feedback(app)))} keys="g f">Feedback to {app}</Item>
               <Item onSelect={go(() => navigate(toEvals.sets(app)))} keys="g e">Evaluation of {app}</Item>
               <Item onSelect={go(() => navigate(to.app(app)))}>Agents of {app}</Item>
             </>

@@ -23,7 +23,7 @@ export function ScopePicker() {
   return (
     <div className="overflow-hidden rounded-md border border-rule bg-sheet">
       <label className="flex items-center border-b pl-2.5">
-        <span className="label w-9">app</span>
+        <span className="label w-9 shrink-0">app</span>
         <select value={scope.app ?? ''} onChange={(e) => go(e.target.value, scope.user)} className="h-7 min-w-0 flex-1 bg-transparent pr-1 font-medium">
           {apps.length === 0 && <option value="">none</option>}
           {apps.map((app) => (
@@ -32,7 +32,7 @@ export function ScopePicker() {
         </select>
       </label>
       <label className="flex items-center pl-2.5">
-        <span className="label w-9">user</span>
+        <span className="label w-9 shrink-0">user</span>
         <input
           value={user ?? scope.user}
           list={fixed ? undefined : list}

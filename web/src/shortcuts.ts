@@ -47,6 +47,7 @@ export function useShortcuts(options: Options) {
           case 'k': return void user('webhooks');
           case 'u': return navigate(to.usage());
           case 'p': return navigate('/ui/api');
+          case 'f': return void (scope.app && navigate(toEvals.feedback(scope.app)));
           case 'e': return void (scope.app && navigate(toEvals.sets(scope.app)));
         }
       }

@@ -36,7 +36,11 @@ export interface UsageFilter {
   user?: string | undefined;
   from: string; // days
   to: string;
+  groupBy?: 'day' | 'app' | 'user';
 }
+
+/** How many runs of a session are read with it. */
+export const runsAtOnce = 100;
 
 export const calls = {
   caller: (): Call => ({ method: 'GET', path: '/dev-ui/caller' }),
@@ -48,8 +52,8 @@ export const calls = {
   document: (): Call => ({ method: 'GET', path: '/openapi.json' }),
   apps: (): Call => ({ method: 'GET', path: '/list-apps?detailed=true' }),
   faces: (): Call => ({ method: 'GET', path: '/faces' }),
-  usage: ({ app, user, from, to }: UsageFilter): Call => {
-    const query = new URLSearchParams({ from, to, ...(app && { appName: app }), ...(user && { userId: user }) });
+  usage: ({ app, user, from, to, groupBy }: UsageFilter): Call => {
+    const query = new URLSearchParams({ from, to, ...(app && { appName: app }), ...(user && { userId: user }), ...(groupBy && { groupBy }) });
     return { method: 'GET', path: `/usage?${query}` };
   },
   prices: (): Call => ({ method: 'GET', path: '/prices' }),
@@ -111,7 +115,7 @@ export const calls = {
   }),
   deleteArtifact: (key: Key, name: string): Call => ({ method: 'DELETE', path: artifactPath(key, name) }),
 
-  runs: (key: Key, pageSize = 100): Call => ({ method: 'GET', path: `${sessionPath(key)}/runs?pageSize=${pageSize}` }),
+  runs: (key: Key, pageSize = runsAtOnce): Call => ({ method: 'GET', path: `${sessionPath(key)}/runs?pageSize=${pageSize}` }),
   startRun: (key: Key, parts: Part[], stateDelta?: JsonObject): Call => ({
     method: 'POST',
     path: `${sessionPath(key)}/runs`,
@@ -123,7 +127,11 @@ export const calls = {
     path: `${sessionPath(key)}/runs/${enc(run)}/events${after ? `?after=${enc(after)}` : ''}`,
     stream: true,
   }),
-  recentRuns: (app: string, user: string, status?: string): Call => ({ method: 'GET', path: `/dev${usersPath(app, user)}/runs${status ? `?status=${status}` : ''}` }),
+  /** The runs of all sessions of a user, or of all users. */
+  allRuns: (app: string, user: string | undefined, statuses: readonly string[] = [], pageSize = 100): Call => ({
+    method: 'GET',
+    path: `/dev${user === undefined ? `/apps/${enc(app)}` : usersPath(app, user)}/runs?${new URLSearchParams([...statuses.map((s) => ['status', s]), ['pageSize', String(pageSize)]])}`,
+  }),
 
   recording: (key: Key, run: string): Call => ({ method: 'GET', path: `/dev${sessionPath(key)}/runs/${enc(run)}/recording` }),
   replay: (key: Key, run: string, plan: ReplayPlan): Call => ({ method: 'POST', path: `/dev${sessionPath(key)}/runs/${enc(run)}/replay`, body: plan }),
@@ -138,10 +146,13 @@ export const calls = {
   deliveries: (app: string, name: string): Call => ({ method: 'GET', path: `/apps/${enc(app)}/triggers/${enc(name)}/deliveries` }),
   webhooks: (app: string): Call => ({ method: 'GET', path: `/apps/${enc(app)}/webhooks` }),
   createWebhook: (app: string, body: unknown): Call => ({ method: 'POST', path: `/apps/${enc(app)}/webhooks`, body }),
+  patchWebhook: (app: string, id: string, body: unknown): Call => ({ method: 'PATCH', path: `/apps/${enc(app)}/webhooks/${enc(id)}`, body }),
   deleteWebhook: (app: string, id: string): Call => ({ method: 'DELETE', path: `/apps/${enc(app)}/webhooks/${enc(id)}` }),
   rotateWebhook: (app: string, id: string): Call => ({ method: 'POST', path: `/apps/${enc(app)}/webhooks/${enc(id)}/rotate` }),
   testWebhook: (app: string, id: string): Call => ({ method: 'POST', path: `/apps/${enc(app)}/webhooks/${enc(id)}/test` }),
   webhookDeliveries: (app: string, id: string): Call => ({ method: 'GET', path: `/apps/${enc(app)}/webhooks/${enc(id)}/deliveries` }),
+  failedDeliveries: (app: string, page = ''): Call => ({ method: 'GET', path: `/apps/${enc(app)}/failed-deliveries${page && `?pageToken=${enc(page)}`}` }),
+  replayFailed: (app: string, delivery: string): Call => ({ method: 'POST', path: `/apps/${enc(app)}/failed-deliveries/${enc(delivery)}/replay` }),
   replayDelivery: (app: string, id: string, delivery: string): Call => ({ method: 'POST', path: `/apps/${enc(app)}/webhooks/${enc(id)}/deliveries/${enc(delivery)}/replay` }),
 
   inbox(filter: Record<string, string> = {}): Call {

@@ -103,6 +103,13 @@ export interface MetricInfo {
   judged?: boolean;
 }
 
+/** What evaluations of an application measure unless they say otherwise. */
+export interface Criteria {
+  evalMetrics: Metric[];
+  /** A file in the directory of the application says so. */
+  stored: boolean;
+}
+
 export interface Metric {
   metricName: string;
   threshold: number;
@@ -115,6 +122,21 @@ export interface Feedback {
   rating?: 'up' | 'down';
   note?: string;
   timestamp: number;
+}
+
+/** Feedback in the list of all sessions. */
+export interface GivenFeedback extends Feedback {
+  userId: string;
+  sessionId: string;
+  eventId?: string;
+  message?: string;
+  answer?: string;
+}
+
+export interface FeedbackFilter {
+  rating: string;
+  hasNote: string;
+  userId: string;
 }
 
 const enc = encodeURIComponent;
@@ -131,6 +153,8 @@ export const evalCalls = {
     path: `${setPath(app, set)}/add_session`,
     body: { evalId, userId: key.user, sessionId: key.session, ...(runId ? { runId } : {}) },
   }),
+  criteria: (app: string): Call => ({ method: 'GET', path: `${base(app)}/eval_criteria` }),
+  putCriteria: (app: string, evalMetrics: Metric[]): Call => ({ method: 'PUT', path: `${base(app)}/eval_criteria`, body: { evalMetrics } }),
   addCase: (app: string, set: string, body: Case): Call => ({ method: 'POST', path: `${setPath(app, set)}/evals`, body }),
   putCase: (app: string, set: string, body: Case): Call => ({ method: 'PUT', path: `${setPath(app, set)}/evals/${enc(body.evalId)}`, body }),
   deleteCase: (app: string, set: string, id: string): Call => ({ method: 'DELETE', path: `${setPath(app, set)}/evals/${enc(id)}` }),
@@ -145,6 +169,10 @@ export const evalCalls = {
   variants: (app: string, id: string): Call => ({ method: 'GET', path: `${base(app)}/eval_history?variantsId=${enc(id)}` }),
   result: (app: string, id: string): Call => ({ method: 'GET', path: `${base(app)}/eval_results/${enc(id)}` }),
   metrics: (app: string): Call => ({ method: 'GET', path: `${base(app)}/metrics-info` }),
+  allFeedback: (app: string, filter: FeedbackFilter): Call => {
+    const query = new URLSearchParams(Object.entries(filter).filter(([, value]) => value));
+    return { method: 'GET', path: `/apps/${enc(app)}/feedback${query.size > 0 ? `?${query}` : ''}` };
+  },
   feedback: (key: Key, run: string, body: { rating?: 'up' | 'down'; note?: string }): Call => ({
     method: 'POST',
     path: `${sessionPath(key)}/runs/${enc(run)}/feedback`,
@@ -159,6 +187,7 @@ export const toEvals = {
   case: (app: string, set: string, id: string) => `/ui/apps/${enc(app)}/evals/${enc(set)}/${enc(id)}`,
   newCase: (app: string, set: string) => `/ui/apps/${enc(app)}/newcase/${enc(set)}`,
   variants: (app: string, set: string, of?: string) => `/ui/apps/${enc(app)}/variants/${enc(set)}${of ? `?of=${enc(of)}` : ''}`,
+  feedback: (app: string) => `/ui/apps/${enc(app)}/feedback`,
   result: (app: string, id: string, other?: string) => `/ui/apps/${enc(app)}/results/${enc(id)}${other ? `?with=${enc(other)}` : ''}`,
 };
 

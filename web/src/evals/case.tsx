@@ -86,7 +86,7 @@ export default function CaseScreen({ app, set, id }: { app: string; set: string;
     <Screen title={<><Crumbs list={[['Evaluation', toEvals.sets(app)], [set, toEvals.set(app, set)]]} />{id}</>} call={evalCalls.set(app, set)}>
       {one.isPending && <Loading what="the case" />}
       {one.error && <Problem error={one.error} what="The case could not be read" retry={() => void one.refetch()} />}
-      {one.data && <Empty title={found ? 'This case cannot be shown' : 'There is no such case'} action={<Button onClick={() => navigate(toEvals.set(app, set))}>Show the set</Button>}>{found ? 'It has a scenario for a simulated user in place of a conversation.' : 'It was deleted, or is in another set.'}</Empty>}
+      {one.data && <Empty title={found ? 'This case cannot be shown' : 'Case not found'} action={<Button onClick={() => navigate(toEvals.set(app, set))}>Show the set</Button>}>{found ? 'It has a scenario for a simulated user in place of a conversation.' : 'It was deleted, or is in another set.'}</Empty>}
     </Screen>
   );
 }
@@ -132,7 +132,7 @@ function Editor({ app, set, one, taken }: { app: string; set: string; one: Case;
       }
     >
       <Card title="Session">
-        <div className="grid gap-3 sm:grid-cols-2">
+        <div className={`grid gap-3 sm:grid-cols-2 ${taken ? 'sm:[&>:last-child]:col-span-2' : ''}`}>
           {taken && <Field label="Name of the case" note={used ? <span className="text-bad">The set has a case with this name.</span> : 'Letters, digits, _, - and .'}><input autoFocus className="field w-full" placeholder={name} value={about.name} onChange={(e) => setAbout({ ...about, name: e.target.value })} /></Field>}
           <Field label="User"><input className="field w-full" placeholder="any user" value={about.user} onChange={(e) => setAbout({ ...about, user: e.target.value })} /></Field>
           <Field label="State at the beginning, as JSON" note={wrongState ? <span className="text-bad">The state is a JSON object, such as {'{"unit": "celsius"}'}.</span> : undefined}><textarea rows={rows(about.state)} spellCheck={false} aria-invalid={wrongState} className="field w-full font-mono text-xs" placeholder="{}" value={about.state} onChange={(e) => setAbout({ ...about, state: e.target.value })} /></Field>
@@ -171,7 +171,7 @@ function Editor({ app, set, one, taken }: { app: string; set: string; one: Case;
       {silent && <p className="mt-2 text-sm text-soft">In every turn, the user says something.</p>}
       <Dialog open={deleting} onClose={() => setDeleting(false)} title={`Delete the case ${one.evalId}?`} note="This changes the file in the directory of the application. Results stay.">
         <div className="flex justify-end gap-2">
-          <Button onClick={() => setDeleting(false)}>Keep it</Button>
+          <Button onClick={() => setDeleting(false)}>Cancel</Button>
           <Action tone="danger" icon="trash" call={evalCalls.deleteCase(app, set, one.evalId)} onClick={remove}>Delete</Action>
         </div>
       </Dialog>

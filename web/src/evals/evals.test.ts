@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 
 import type { Event } from '../api/types';
-import { caseName, feedbackOf, withText } from './api';
+import { caseName, feedbackOf, withText, type Metric } from './api';
+import { choicesOf, metricsOf } from './rundialog';
 import { compareWords } from './words';
 
 test('differences by word', () => {
@@ -33,4 +34,32 @@ test('a text is changed, and files stay', () => {
   const file = { inlineData: { mimeType: 'image/png', data: 'AA==' } };
   expect(withText({ role: 'user', parts: [{ text: 'a' }, file] }, 'user', 'b')).toEqual({ role: 'user', parts: [{ text: 'b' }, file] });
   expect(withText(undefined, 'model', 'b')).toEqual({ role: 'model', parts: [{ text: 'b' }] });
+});
+
+test('criteria of the application are what is chosen, and what cannot be chosen stays', () => {
+  const all = ['tool_trajectory_avg_score', 'response_match_score', 'rubric_based_final_response_quality_v1'].map((metricName) => ({ metricName, description: '', judged: metricName.startsWith('rubric') }));
+  const criteria: Metric[] = [
+    { metricName: 'tool_trajectory_avg_score', threshold: 0.5, criterion: { threshold: 0.5, matchType: 2, ignoreArgs: true } },
+    { metricName: 'rubric_based_final_response_quality_v1', threshold: 0.7, criterion: { threshold: 0.7, judgeModelOptions: { judgeModel: 'poet', numSamples: 2 }, rubrics: [{ rubricId: 'r', rubricContent: { textProperty: 'It is short.' } }] } },
+  ];
+  const choices = choicesOf(all, criteria, true);
+  expect(choices).toMatchObject({ match: 'ANY_ORDER', judge: 'poet', samples: '2', rubrics: 'It is short.', recorded: true });
+  expect(metricsOf(all, choices)).toEqual(criteria);
+  expect(metricsOf(all, { ...choices, match: 'IN_ORDER', judge: '', samples: '', rubrics: 'It rhymes.' })).toEqual([
+    { metricName: 'tool_trajectory_avg_score', threshold: 0.5, criterion: { threshold: 0.5, matchType: 'IN_ORDER', ignoreArgs: true } },
+    { metricName: 'rubric_based_final_response_quality_v1', threshold: 0.7, criterion: { threshold: 0.7, rubrics: [{ rubricId: 'rubric_1', rubricContent: { textProperty: 'It rhymes.' } }] } },
+  ]);
+  expect(metricsOf(all, choicesOf(all, [{ metricName: 'response_match_score', threshold: 0.8 }]))).toEqual([{ metricName: 'response_match_score', threshold: 0.8 }]);
+});
+
+test('criteria in which metrics differ stay as they are', () => {
+  const all = ['final_response_match_v2', 'rubric_based_final_response_quality_v1'].map((metricName) => ({ metricName, description: '', judged: true }));
+  const criteria: Metric[] = [
+    { metricName: 'final_response_match_v2', threshold: 0.5, criterion: { threshold: 0.5, judgeModelOptions: { judgeModel: 'poet', numSamples: 3, judgeModelConfig: { temperature: 0 } } } },
+    { metricName: 'rubric_based_final_response_quality_v1', threshold: 0.7, criterion: { threshold: 0.7, judgeModelOptions: { judgeModel: 'critic' }, rubrics: [{ rubricId: 'short', rubricContent: { textProperty: 'It is short.\nVery short.' } }] } },
+  ];
+  const choices = choicesOf(all, criteria);
+  expect(choices).toMatchObject({ judge: '', samples: '' });
+  expect(metricsOf(all, choices)).toEqual(criteria);
+  expect(metricsOf(all, { ...choices, samples: '1' })[0]).toEqual({ metricName: 'final_response_match_v2', threshold: 0.5, criterion: { threshold: 0.5, judgeModelOptions: { judgeModel: 'poet', numSamples: 1, judgeModelConfig: { temperature: 0 } } } });
 });

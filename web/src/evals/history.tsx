@@ -33,7 +33,7 @@ export function History({ app, set }: { app: string; set?: string }) {
         {list.map((one) => (
           <tr key={one.evalSetResultId} data-result={one.evalSetResultId} className="border-t hover:bg-paper">
             <td className="px-4 py-1.5"><input type="checkbox" checked={chosen.includes(one.evalSetResultId)} onChange={() => toggle(one.evalSetResultId)} aria-label={`Compare the result of ${new Date(one.creationTimestamp * 1000).toLocaleString()}`} /></td>
-            <td className="px-2 py-1.5 whitespace-nowrap">
+            <td className="w-full px-2 py-1.5 whitespace-nowrap">
               <Link href={toEvals.result(app, one.evalSetResultId)} className="font-medium hover:underline">
                 <span className="text-good">{one.passed} passed</span>{one.failed > 0 && <span className="text-bad">, {one.failed} failed</span>}
               </Link>{' '}
@@ -41,9 +41,9 @@ export function History({ app, set }: { app: string; set?: string }) {
               {one.variantsId && <Link href={toEvals.variants(app, one.evalSetId, one.variantsId)} className="block max-w-[260px] truncate font-mono text-2xs leading-5 text-soft hover:underline max-sm:max-w-[200px]">{variantName(one.variant ?? {})}</Link>}
             </td>
             {!set && <td className="px-2 py-1.5">{one.evalSetId}</td>}
-            <td className="px-2 py-1.5 font-mono text-2xs text-soft max-sm:hidden" title={one.code}>{one.code ? one.code.slice(0, 8) : 'unknown'}</td>
+            <td className="px-2 py-1.5 font-mono text-xs text-soft max-sm:hidden" title={one.code}>{one.code ? one.code.slice(0, 8) : 'unknown'}</td>
             {metrics.map((m) => <td key={m} className="px-2 py-1.5 font-mono text-xs max-sm:hidden">{one.scores[m] === undefined ? '' : number(one.scores[m])}</td>)}
-            <td />
+            <td className="pr-2" />
           </tr>
         ))}
       </Table>

@@ -1,5 +1,5 @@
 // What the evaluation screens share.
-import type { ReactNode } from 'react';
+import { useMemo, type ReactNode } from 'react';
 
 import { equal } from '../log/diff';
 import { Link } from '../router';
@@ -53,9 +53,10 @@ export function Scores({ list }: { list: Score[] }) {
 
 /** Two texts as one, with what is different. */
 export function Words({ expected, actual }: { expected: string; actual: string }) {
+  const pieces = useMemo(() => compareWords(expected, actual), [expected, actual]);
   return (
     <p className="whitespace-pre-wrap [overflow-wrap:anywhere]" data-words>
-      {compareWords(expected, actual).map((piece, i) =>
+      {pieces.map((piece, i) =>
         piece.kind === 'same' ? piece.text
         : piece.kind === 'removed' ? <del key={i} className="rounded-sm bg-badtint text-bad"><span className="sr-only">expected: </span>{piece.text}</del>
         : <ins key={i} className="rounded-sm bg-tint text-accent no-underline"><span className="sr-only">actual: </span>{piece.text}</ins>,
@@ -92,8 +93,8 @@ export function Calls({ expected, actual, names = ['expected', 'actual'] }: { ex
 /** Where a screen is. */
 export function Crumbs({ list }: { list: [label: string, href: string][] }) {
   return (
-    <nav aria-label="Above" className="label mb-2 flex flex-wrap gap-1">
-      {list.map(([label, href], i) => <span key={href}>{i > 0 && '/ '}<Link href={href} className="hover:underline">{label}</Link></span>)}
+    <nav aria-label="Above" className="label mb-2 flex flex-wrap gap-x-1.5">
+      {list.map(([label, href], i) => <span key={href} className="flex gap-x-1.5">{i > 0 && <span aria-hidden="true">/</span>}<Link href={href} className="hover:underline">{label}</Link></span>)}
     </nav>
   );
 }

@@ -1,10 +1,12 @@
 import { useQuery } from '@tanstack/react-query';
+import { useState, type ReactNode } from 'react';
 
 import { ask } from '../api/client';
 import { Link, to, useQuery as useAddressQuery } from '../router';
 import { Loading, Problem, When } from '../ui/parts';
 import { Screen } from '../ui/screen';
 import { variantName } from '../ui/variantform';
+import { Virtual } from '../ui/virtual';
 import { evalCalls, textOfContent, toEvals, toolsOfTurn, type CaseResult, type Result } from './api';
 import { Calls, Card, Crumbs, metricName, number, Scores, Verdict, Words } from './parts';
 
@@ -26,7 +28,7 @@ export default function ResultScreen({ app, id }: { app: string; id: string }) {
     >
       {failed && <Problem error={failed} what="The result could not be read" retry={() => (void a.refetch(), void b.refetch())} />}
       {!failed && (a.isPending || (other && b.isPending)) && <Loading what="the result" />}
-      {a.data && !other && a.data.evalCaseResults.map((c) => <CaseOutcome key={c.evalId} app={app} one={c} />)}
+      {a.data && !other && <Outcomes app={app} list={a.data.evalCaseResults} />}
       {a.data && other && b.data && <Comparison a={a.data} b={b.data} />}
     </Screen>
   );
@@ -42,7 +44,13 @@ function About({ result }: { result: Result }) {
   );
 }
 
-function CaseOutcome({ app, one }: { app: string; one: CaseResult }) {
+/** The cases of a result. Those that are not seen, and turns that are folded, are not compared. */
+function Outcomes({ app, list }: { app: string; list: CaseResult[] }) {
+  const folds = useFolds();
+  return <Virtual items={list} keyOf={(_, i) => String(i)} height={220} draw={(c, measured) => <div key={measured['data-index']} {...measured} className="flow-root"><CaseOutcome app={app} one={c} folds={folds} /></div>} />;
+}
+
+function CaseOutcome({ app, one, folds }: { app: string; one: CaseResult; folds: Folds }) {
   return (
     <Card
       title={<span className="flex flex-wrap items-baseline gap-x-3"><Verdict status={one.finalEvalStatus} /><Link href={toEvals.case(app, one.evalSetId, one.evalId)} className="hover:underline">{one.evalId}</Link></span>}
@@ -52,19 +60,40 @@ function CaseOutcome({ app, one }: { app: string; one: CaseResult }) {
         {one.errorMessage && <p role="alert" className="text-bad [overflow-wrap:anywhere]">{one.errorMessage}</p>}
         <Scores list={one.overallEvalMetricResults} />
         {one.evalMetricResultPerInvocation.map((turn, i) => (
-          <details key={i} open={one.finalEvalStatus !== 1} className="border-t pt-2">
-            <summary className="cursor-pointer">Turn {i + 1}: <span className="text-soft">{textOfContent(turn.expectedInvocation.userContent).slice(0, 140)}</span></summary>
-            <div className="mt-2 space-y-2">
-              <p className="label">answer, <del className="bg-badtint text-bad">expected</del> and <ins className="bg-tint text-accent no-underline">actual</ins></p>
-              <Words expected={textOfContent(turn.expectedInvocation.finalResponse)} actual={textOfContent(turn.actualInvocation.finalResponse)} />
-              <p className="label">tool calls</p>
-              <Calls expected={toolsOfTurn(turn.expectedInvocation)} actual={toolsOfTurn(turn.actualInvocation)} />
-              {one.evalMetricResultPerInvocation.length > 1 && <Scores list={turn.evalMetricResults} />}
-            </div>
-          </details>
+          <Fold
+            key={i} id={JSON.stringify([one.evalId, i])} folds={folds} open={one.finalEvalStatus !== 1}
+            summary={<>Turn {i + 1}: <span className="text-soft">{textOfContent(turn.expectedInvocation.userContent).slice(0, 140)}</span></>}
+          >
+            <p className="label">answer, <del className="bg-badtint text-bad">expected</del> and <ins className="bg-tint text-accent no-underline">actual</ins></p>
+            <Words expected={textOfContent(turn.expectedInvocation.finalResponse)} actual={textOfContent(turn.actualInvocation.finalResponse)} />
+            <p className="label">tool calls</p>
+            <Calls expected={toolsOfTurn(turn.expectedInvocation)} actual={toolsOfTurn(turn.actualInvocation)} />
+            {one.evalMetricResultPerInvocation.length > 1 && <Scores list={turn.evalMetricResults} />}
+          </Fold>
         ))}
       </div>
     </Card>
+  );
+}
+
+/** What users have folded and unfolded, for as long as the screen is open. */
+type Folds = Map<string, boolean>;
+const useFolds = () => useState(() => new Map<string, boolean>())[0];
+
+/** A part that can be folded. What is in it is there while it is open. */
+function Fold({ id, folds, open: first, summary, children }: { id: string; folds: Folds; open: boolean; summary: ReactNode; children: ReactNode }) {
+  const [open, setOpen] = useState(folds.get(id) ?? first);
+  return (
+    <details
+      open={open} className="border-t pt-2"
+      onToggle={(e) => {
+        setOpen(e.currentTarget.open);
+        folds.set(id, e.currentTarget.open);
+      }}
+    >
+      <summary className="cursor-pointer">{summary}</summary>
+      {open && <div className="mt-2 space-y-2">{children}</div>}
+    </details>
   );
 }
 
@@ -72,21 +101,21 @@ function CaseOutcome({ app, one }: { app: string; one: CaseResult }) {
 function Comparison({ a, b }: { a: Result; b: Result }) {
   // The older one first.
   const [first, second] = a.creationTimestamp <= b.creationTimestamp ? [a, b] : [b, a];
-  const names = (result: Result) => result.evalCaseResults.map((c) => c.evalId);
-  const ids = names(second).filter((id) => names(first).includes(id));
-  const alone = [names(first), names(second)].map((list) => list.filter((id) => !ids.includes(id)));
+  const [before, after] = [first, second].map((result) => new Map(result.evalCaseResults.map((c) => [c.evalId, c]))) as [Map<string, CaseResult>, Map<string, CaseResult>];
+  const ids = [...after.keys()].filter((id) => before.has(id));
+  const alone = [[...before.keys()].filter((id) => !after.has(id)), [...after.keys()].filter((id) => !before.has(id))];
   return (
     <>
       <p className="mb-3 text-soft">Before: <About result={first} /> After: <About result={second} /></p>
       {first.evalSetId !== second.evalSetId && <p className="mb-3 text-wait">The results are of two sets, {first.evalSetId} and {second.evalSetId}.</p>}
       {alone.map((list, i) => list.length > 0 && <p key={i} className="mb-3 text-soft">Only {i === 0 ? 'before' : 'after'}: {list.join(', ')}.</p>)}
       {ids.length === 0 && <p className="text-soft">The results have no case in common.</p>}
-      {ids.map((id) => {
-        const [x, y] = [first.evalCaseResults.find((c) => c.evalId === id), second.evalCaseResults.find((c) => c.evalId === id)];
+      <Virtual items={ids} keyOf={(id) => id} height={220} draw={(id, measured) => {
+        const [x, y] = [before.get(id), after.get(id)];
         const metrics = [...new Set([...(x?.overallEvalMetricResults ?? []), ...(y?.overallEvalMetricResults ?? [])].map((s) => s.metricName))];
         const turns = Math.max(x?.evalMetricResultPerInvocation.length ?? 0, y?.evalMetricResultPerInvocation.length ?? 0);
         return (
-          <Card key={id} title={id} aside={<span className="flex items-center gap-2"><Verdict status={x!.finalEvalStatus} /> <span aria-hidden="true">→</span> <Verdict status={y!.finalEvalStatus} /></span>}>
+          <div key={id} {...measured} className="flow-root"><Card title={id} aside={<span className="flex items-center gap-2"><Verdict status={x!.finalEvalStatus} /> <span aria-hidden="true">→</span> <Verdict status={y!.finalEvalStatus} /></span>}>
             <div data-compared={id} className="space-y-3">
               <ul className="flex flex-wrap gap-x-6">
                 {metrics.map((m) => {
@@ -106,9 +135,9 @@ function Comparison({ a, b }: { a: Result; b: Result }) {
                 );
               })}
             </div>
-          </Card>
+          </Card></div>
         );
-      })}
+      }} />
     </>
   );
 }

@@ -2,10 +2,12 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 
 import { ask } from '../api/client';
+import type { Json, JsonObject } from '../api/types';
+import { keepMetrics, keptMetrics } from '../kept';
 import { Dialog } from '../ui/dialog';
 import { Action, Button, Field, Loading, Problem } from '../ui/parts';
 import { say } from '../ui/toast';
-import { evalCalls, type Metric, type MetricInfo, type Progress, type Variant } from './api';
+import { evalCalls, type Criteria, type Metric, type MetricInfo, type Progress, type Variant } from './api';
 import { metricName } from './parts';
 import { progressKey } from './running';
 
@@ -14,38 +16,80 @@ interface Choice {
   threshold: string;
 }
 
-interface Choices {
+export interface Choices {
   metrics: Record<string, Choice>;
   match: string;
   judge: string;
   samples: string;
   rubrics: string;
   recorded: boolean;
+  /** The criteria of the application, of which only what is edited changes. */
+  stored?: Stored;
 }
 
-const kept = 'parley.metrics';
+interface Stored {
+  of: Record<string, JsonObject>;
+  match: string;
+  judge: string;
+  samples: string;
+  rubrics: string;
+}
+
 const standard: Choices = {
   metrics: { tool_trajectory_avg_score: { on: true, threshold: '1' }, response_match_score: { on: true, threshold: '0.8' } },
   match: 'EXACT', judge: '', samples: '3', rubrics: '', recorded: false,
 };
 
-function last(): Choices {
-  try {
-    return { ...standard, ...(JSON.parse(localStorage.getItem(kept) ?? '{}') as Partial<Choices>) };
-  } catch {
-    return standard;
-  }
+const last = (app: string): Choices => ({ ...standard, ...(keptMetrics()[app] as Partial<Choices> | undefined) });
+
+const matches = ['EXACT', 'IN_ORDER', 'ANY_ORDER'];
+
+const matchOf = ({ matchType }: JsonObject) => (matchType === undefined ? undefined : typeof matchType === 'number' ? (matches[matchType] ?? 'EXACT') : String(matchType));
+const judgeOf = (criterion: JsonObject) => (criterion['judgeModelOptions'] ?? {}) as { judgeModel?: string; numSamples?: number };
+const rubricsOf = (criterion: JsonObject) => ((criterion['rubrics'] ?? []) as { rubricContent?: { textProperty?: string } }[]).map((r) => r.rubricContent?.textProperty ?? '');
+
+/** What all of the texts are; empty if they differ. */
+const common = (texts: string[]) => (new Set(texts).size === 1 ? texts[0]! : '');
+
+/** What to choose for criteria. What metrics do not have in common is empty, and stays as it is. */
+export function choicesOf(all: MetricInfo[], criteria: Metric[], recorded = false): Choices {
+  const of = Object.fromEntries(criteria.map((m) => [m.metricName, m.criterion ?? {}]));
+  const judged = all.filter((m) => m.judged && of[m.metricName]).map((m) => of[m.metricName]!);
+  const edited = {
+    match: matchOf(of['tool_trajectory_avg_score'] ?? {}) ?? 'EXACT',
+    judge: common(judged.map((c) => judgeOf(c).judgeModel ?? '')),
+    samples: common(judged.map((c) => String(judgeOf(c).numSamples ?? ''))),
+    rubrics: common(Object.entries(of).filter(([name]) => name.startsWith('rubric_based')).map(([, c]) => rubricsOf(c).join('\n'))),
+  };
+  return {
+    ...edited, recorded, stored: { of, ...edited },
+    metrics: Object.fromEntries(criteria.map((m) => [m.metricName, { on: true, threshold: String(m.threshold) }])),
+  };
 }
 
 /** The metrics as the server wants them. */
 export function metricsOf(all: MetricInfo[], choices: Choices): Metric[] {
+  const { stored } = choices;
   return all.filter((m) => choices.metrics[m.metricName]?.on).map((m) => {
     const threshold = Number(choices.metrics[m.metricName]!.threshold);
-    const criterion: NonNullable<Metric['criterion']> = { threshold };
-    if (m.metricName === 'tool_trajectory_avg_score' && choices.match !== 'EXACT') criterion['matchType'] = choices.match;
-    if (m.judged) criterion['judgeModelOptions'] = { ...(choices.judge.trim() ? { judgeModel: choices.judge.trim() } : {}), numSamples: Number(choices.samples) || 1 };
-    const lines = choices.rubrics.split('\n').map((l) => l.trim()).filter(Boolean);
-    if (m.metricName.startsWith('rubric_based') && lines.length > 0) criterion['rubrics'] = lines.map((text, i) => ({ rubricId: `rubric_${i + 1}`, rubricContent: { textProperty: text } }));
+    const before = stored?.of[m.metricName];
+    const criterion: NonNullable<Metric['criterion']> = { ...before, threshold };
+    /** Whether a choice applies to the metric: it was edited, or nothing is stored. */
+    const chosen = (name: 'match' | 'judge' | 'samples' | 'rubrics') => before === undefined || choices[name] !== stored![name];
+    if (m.metricName === 'tool_trajectory_avg_score' && chosen('match') && (before || choices.match !== 'EXACT')) criterion['matchType'] = choices.match;
+    if (m.judged) {
+      const options: { [name: string]: Json | undefined } = { ...judgeOf(criterion) };
+      if (chosen('judge')) options['judgeModel'] = choices.judge.trim() || undefined;
+      if (chosen('samples')) options['numSamples'] = Number(choices.samples) || undefined;
+      const given = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
+      delete criterion['judgeModelOptions'];
+      if (Object.keys(given).length > 0) criterion['judgeModelOptions'] = given as JsonObject;
+    }
+    if (m.metricName.startsWith('rubric_based') && chosen('rubrics')) {
+      const lines = choices.rubrics.split('\n').map((l) => l.trim()).filter(Boolean);
+      delete criterion['rubrics'];
+      if (lines.length > 0) criterion['rubrics'] = lines.map((text, i) => ({ rubricId: `rubric_${i + 1}`, rubricContent: { textProperty: text } }));
+    }
     return { metricName: m.metricName, threshold, ...(Object.keys(criterion).length > 1 ? { criterion } : {}) };
   });
 }
@@ -53,18 +97,28 @@ export function metricsOf(all: MetricInfo[], choices: Choices): Metric[] {
 /** Asks what is measured, and runs cases: with variants, with each of them. No ids means all of them. */
 export function RunDialog({ app, set, ids, total, variants, onClose }: { app: string; set: string; ids: string[]; total: number; variants?: Variant[]; onClose: (begun?: Progress) => void }) {
   const client = useQueryClient();
-  const [choices, setChoices] = useState(last);
+  const [edited, setChoices] = useState<Choices>();
+  const [keep, setKeep] = useState(false);
   const info = useQuery({ queryKey: ['metrics', app], queryFn: ({ signal }) => ask<{ metricsInfo: MetricInfo[] }>(evalCalls.metrics(app), signal) });
+  const criteria = useQuery({ queryKey: ['criteria', app], retry: false, queryFn: ({ signal }) => ask<Criteria>(evalCalls.criteria(app), signal) });
   const all = info.data?.metricsInfo ?? [];
+  const before = last(app);
+  const stored = criteria.data?.stored ?? false;
+  const choices = edited ?? (stored ? choicesOf(all, criteria.data!.evalMetrics, before.recorded) : before);
   const set1 = (change: Partial<Choices>) => setChoices({ ...choices, ...change });
   const metrics = metricsOf(all, choices);
   const judged = all.filter((m) => m.judged && choices.metrics[m.metricName]?.on);
   const bad = metrics.some((m) => !(m.threshold >= 0 && m.threshold <= 1));
   const call = evalCalls.run(app, set, ids, metrics, choices.recorded, variants);
   const run = () =>
-    void ask<Progress>(call)
+    void (keep ? ask(evalCalls.putCriteria(app, metrics)) : Promise.resolve())
+      .then(() => {
+        if (keep) void client.invalidateQueries({ queryKey: ['criteria', app] });
+        return ask<Progress>(call);
+      })
       .then((progress) => {
-        localStorage.setItem(kept, JSON.stringify(choices));
+        // Those of the application are read again.
+        keepMetrics({ ...keptMetrics(), [app]: stored ? { ...before, recorded: choices.recorded } : choices });
         client.setQueryData(progressKey(app), progress);
         onClose(progress);
       })
@@ -72,9 +126,11 @@ export function RunDialog({ app, set, ids, total, variants, onClose }: { app: st
   const count = ids.length || total;
   return (
     <Dialog open onClose={() => onClose()} title={`Run ${count} ${count === 1 ? 'case' : 'cases'} of ${set}${variants ? ` with ${variants.length} ${variants.length === 1 ? 'variant' : 'variants'}` : ''}`} width="max-w-[600px]" note="Every case gets a session of its own. Tools do what they do, unless their recorded results are used.">
-      {info.isPending && <Loading what="the metrics" />}
+      {(info.isPending || criteria.isPending) && <Loading what="the metrics" />}
+      {criteria.error && <Problem error={criteria.error} what="The criteria of the application could not be read" retry={() => void criteria.refetch()} />}
+      {stored && <p className="mb-2 text-xs text-soft" data-criteria>The criteria are those of <code className="font-mono">test_config.json</code> in the directory of the application, which <code className="font-mono">parley eval</code> uses too.</p>}
       {info.error && <Problem error={info.error} what="The metrics could not be listed" retry={() => void info.refetch()} />}
-      <form onSubmit={(e) => (e.preventDefault(), metrics.length > 0 && !bad && run())} className="space-y-3">
+      {!criteria.isPending && <form noValidate onSubmit={(e) => (e.preventDefault(), run())} className="space-y-3">
         <ul className="space-y-2">
           {all.map((m) => {
             const choice = choices.metrics[m.metricName] ?? { on: false, threshold: '1' };
@@ -100,19 +156,20 @@ export function RunDialog({ app, set, ids, total, variants, onClose }: { app: st
         {judged.length > 0 && (
           <div className="grid grid-cols-[minmax(0,1fr)_96px] gap-3">
             <Field label="Model that judges" note="Each opinion costs a call of it."><input className="field w-full" placeholder="gemini-2.5-flash" value={choices.judge} onChange={(e) => set1({ judge: e.target.value })} /></Field>
-            <Field label="Opinions"><input type="number" min="1" max="20" className="field w-full" value={choices.samples} onChange={(e) => set1({ samples: e.target.value })} /></Field>
+            <Field label="Opinions"><input type="number" min="1" max="20" placeholder={choices.stored ? '' : '5'} className="field w-full" value={choices.samples} onChange={(e) => set1({ samples: e.target.value })} /></Field>
           </div>
         )}
         {judged.some((m) => m.metricName.startsWith('rubric_based')) && (
           <Field label="Rubrics, one on each line" note="In addition to those of the cases."><textarea rows={3} className="field w-full" value={choices.rubrics} onChange={(e) => set1({ rubrics: e.target.value })} placeholder="The answer has at most two sentences." /></Field>
         )}
         <label className="flex items-start gap-2"><input type="checkbox" className="mt-1" checked={choices.recorded} onChange={(e) => set1({ recorded: e.target.checked })} /><span>Use the recorded results of tools<span className="block text-xs text-soft">No tool is called. A call that the case has no result for makes it fail.</span></span></label>
+        <label className="flex items-start gap-2"><input type="checkbox" className="mt-1" checked={keep} onChange={(e) => setKeep(e.target.checked)} /><span>Use these metrics from now on<span className="block text-xs text-soft">They are written to <code className="font-mono">test_config.json</code> in the directory of the application: for this screen, and for <code className="font-mono">parley eval</code>.</span></span></label>
         {bad && <p className="text-bad">Thresholds are from 0 to 1.</p>}
         <div className="flex justify-end gap-2">
-          <Button onClick={() => onClose()}>Close</Button>
-          <Action tone="primary" call={call} disabled={metrics.length === 0 || bad} onClick={run}>Run</Action>
+          <Button onClick={() => onClose()}>Cancel</Button>
+          <Action tone="primary" type="submit" call={keep ? [evalCalls.putCriteria(app, metrics), call] : call} disabled={metrics.length === 0 || bad}>Run</Action>
         </div>
-      </form>
+      </form>}
     </Dialog>
   );
 }

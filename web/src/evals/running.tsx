@@ -8,6 +8,9 @@ import { say } from '../ui/toast';
 import { evalCalls, toEvals, type Progress } from './api';
 import { Verdict } from './parts';
 
+/** How many of the cases that did not pass are listed while an evaluation runs. */
+const mostFailed = 20;
+
 export const progressKey = (app: string) => ['evaluation', app];
 
 /** The latest evaluation of this server, while it is of interest. */
@@ -56,7 +59,8 @@ export function RunningNow({ app, set, table }: { app: string; set?: string; tab
       {now.status === 'completed' && (now.variants ? now.variants.some((v) => !v.evalSetResultId) : !now.evalSetResultId) && <p className="mt-1 text-soft">The result could not be stored: the directory of the application cannot be written.</p>}
       {failed.length > 0 && !now.variants && (
         <ul className="mt-2 space-y-0.5">
-          {failed.map((c, i) => <li key={i} className="flex flex-wrap gap-x-2"><Verdict status={c.finalEvalStatus} /><b className="font-semibold">{c.evalId}</b><span className="min-w-0 text-soft [overflow-wrap:anywhere]">{c.why}</span></li>)}
+          {failed.slice(0, mostFailed).map((c, i) => <li key={i} className="flex flex-wrap gap-x-2"><Verdict status={c.finalEvalStatus} /><b className="font-semibold">{c.evalId}</b><span className="min-w-0 text-soft [overflow-wrap:anywhere]">{c.why}</span></li>)}
+          {failed.length > mostFailed && <li className="text-soft">and {failed.length - mostFailed} more, which the result has.</li>}
         </ul>
       )}
     </section>

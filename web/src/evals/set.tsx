@@ -9,6 +9,7 @@ import { Action, Button, Empty, Loading, Problem, When } from '../ui/parts';
 import { Screen } from '../ui/screen';
 import { Table, type Column } from '../ui/table';
 import { say } from '../ui/toast';
+import { Virtual } from '../ui/virtual';
 import { evalCalls, textOfContent, toEvals, toolsOfTurn, type Case, type Set as EvalSet } from './api';
 import { History } from './history';
 import { Crumbs } from './parts';
@@ -22,13 +23,14 @@ const columns: Column[] = [{ name: 'run' }, { name: 'case' }, { name: 'turns', f
 /** The cases of a set, and its results. */
 export default function SetScreen({ app, set }: { app: string; set: string }) {
   const client = useQueryClient();
-  const [chosen, setChosen] = useState<string[]>([]);
+  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
   const [running, setRunning] = useState<string[]>();
   const [deleting, setDeleting] = useState<'set' | Case>();
   const one = useQuery({ queryKey: setKey(app, set), queryFn: ({ signal }) => ask<EvalSet>(evalCalls.set(app, set), signal) });
   const busy = useProgress(app)?.status === 'running';
   const cases = one.data?.evalCases ?? [];
-  const picked = chosen.filter((id) => cases.some((c) => c.evalId === id));
+  const picked = cases.map((c) => c.evalId).filter((id) => chosen.has(id));
+  const choose = (id: string, is: boolean) => setChosen(is ? new Set([...chosen, id]) : new Set([...chosen].filter((one) => one !== id)));
   useCommands([
     ...(cases.length > 0 ? [{ label: 'Run all cases', act: () => setRunning([]) }, { label: 'Try variants of the set', act: () => navigate(toEvals.variants(app, set)) }] : []),
     { label: 'Write a case', act: () => navigate(toEvals.newCase(app, set)) },
@@ -64,30 +66,30 @@ export default function SetScreen({ app, set }: { app: string; set: string }) {
       {one.isPending && <Loading what="the set" />}
       {one.error && <Problem error={one.error} what="The evaluation set could not be read" retry={() => void one.refetch()} />}
       {one.data && cases.length === 0 && (
-        <Empty title="This set has no cases yet" action={<Button tone="primary" icon="plus" onClick={() => navigate(toEvals.newCase(app, set))}>Write a case</Button>}>Or open a conversation and choose <b>Keep as a test</b> under a turn.</Empty>
+        <Empty title="This set has no cases yet" action={<Button tone="primary" icon="plus" onClick={() => navigate(toEvals.newCase(app, set))}>Write a case</Button>}>Open a conversation and choose <b>Save as a test</b> under a turn, or write one here.</Empty>
       )}
       {cases.length > 0 && (
         <Table columns={columns}>
-          {cases.map((c) => (
-            <tr key={c.evalId} data-case={c.evalId} className="border-t align-top hover:bg-paper">
-              <td className="px-4 py-1.5"><input type="checkbox" aria-label={`Choose ${c.evalId}`} checked={chosen.includes(c.evalId)} onChange={() => setChosen(chosen.includes(c.evalId) ? chosen.filter((id) => id !== c.evalId) : [...chosen, c.evalId])} /></td>
+          <Virtual rows items={cases} keyOf={(c) => c.evalId} height={53} draw={(c, measured) => (
+            <tr key={c.evalId} {...measured} data-case={c.evalId} className="border-t align-top hover:bg-paper">
+              <td className="px-4 py-1.5"><input type="checkbox" className="mt-[3px] block" aria-label={`Choose ${c.evalId}`} checked={chosen.has(c.evalId)} onChange={(e) => choose(c.evalId, e.target.checked)} /></td>
               <td className="w-full max-w-0 px-2 py-1.5">
                 <Link href={toEvals.case(app, set, c.evalId)} className="block truncate font-medium hover:underline">{c.evalId}</Link>
                 <span className="block truncate text-soft">{c.conversation ? textOfContent(c.conversation.at(-1)?.userContent) : 'a scenario, which cannot be run'}</span>
               </td>
-              <td className="px-2 py-1.5 font-mono text-xs max-sm:hidden">{c.conversation?.length ?? ''}</td>
-              <td className="px-2 py-1.5 font-mono text-xs max-md:hidden">{c.conversation?.flatMap(toolsOfTurn).length ?? ''}</td>
+              <td className="px-2 py-1.5 font-mono text-xs leading-5 max-sm:hidden">{c.conversation?.length ?? ''}</td>
+              <td className="px-2 py-1.5 font-mono text-xs leading-5 max-md:hidden">{c.conversation?.flatMap(toolsOfTurn).length ?? ''}</td>
               <td className="px-2 py-1.5 max-md:hidden">{c.creationTimestamp ? <When time={c.creationTimestamp} /> : ''}</td>
               <td className="py-0.5 pr-2 text-right"><Button tone="quiet" icon="trash" bare title={`Delete ${c.evalId}`} onClick={() => setDeleting(c)}>Delete</Button></td>
             </tr>
-          ))}
+          )} />
         </Table>
       )}
       {one.data && <section className="mt-6"><h2 className="mb-2">Results</h2><History app={app} set={set} /></section>}
       {running && <RunDialog app={app} set={set} ids={running} total={cases.length} onClose={() => setRunning(undefined)} />}
       <Dialog open={deleting !== undefined} onClose={() => setDeleting(undefined)} title={deleting === 'set' ? `Delete the set ${set}?` : `Delete the case ${(deleting as Case | undefined)?.evalId ?? ''}?`} note="This changes the file in the directory of the application. Results stay.">
         <div className="flex justify-end gap-2">
-          <Button onClick={() => setDeleting(undefined)}>Keep it</Button>
+          <Button onClick={() => setDeleting(undefined)}>Cancel</Button>
           <Action tone="danger" icon="trash" call={() => (deleting === 'set' ? evalCalls.deleteSet(app, set) : evalCalls.deleteCase(app, set, (deleting as Case).evalId))} onClick={remove}>Delete</Action>
         </div>
       </Dialog>

@@ -29,23 +29,23 @@ export default function SetsScreen({ app }: { app: string }) {
       {sets.error && <Problem error={sets.error} what="The evaluation sets could not be listed" retry={() => void sets.refetch()} />}
       {sets.data?.length === 0 && (
         <Empty title="There are no evaluation sets yet" action={button}>
-          Or open a conversation and choose <b>Keep as a test</b> under a turn. Sets are files in the directory of the application, and <code className="font-mono text-xs">parley eval</code> runs them too.
+          Open a conversation and choose <b>Save as a test</b> under a turn, or make a set here. Sets are files in the directory of the application, and <code className="font-mono text-xs">parley eval</code> runs them too.
         </Empty>
       )}
       {sets.data && sets.data.length > 0 && (
-        <ul className="mb-6 divide-y rounded-lg border border-line bg-sheet">
+        <ul className="divide-y rounded-lg border border-line bg-sheet">
           {sets.data.map((set) => (
             <li key={set}><Link href={toEvals.set(app, set)} className="block px-4 py-2 font-medium hover:bg-paper hover:underline">{set}</Link></li>
           ))}
         </ul>
       )}
-      {sets.data && <><h2 className="mb-2">Results</h2><History app={app} /></>}
+      {sets.data && <section className="mt-6"><h2 className="mb-2">Results</h2><History app={app} /></section>}
       <Dialog open={making} onClose={() => setMaking(false)} title="New evaluation set" note="It becomes a file in the directory of the application.">
-        <form onSubmit={(e) => (e.preventDefault(), name.trim() && make())} className="space-y-3">
+        <form onSubmit={(e) => (e.preventDefault(), make())} className="space-y-3">
           <Field label="Name" note="Letters, digits, _, - and ."><input autoFocus className="field w-full" value={name} onChange={(e) => setName(e.target.value)} /></Field>
           <div className="flex justify-end gap-2">
             <Button onClick={() => setMaking(false)}>Cancel</Button>
-            <Action tone="primary" call={evalCalls.createSet(app, name.trim() || 'name')} disabled={!name.trim()} onClick={make}>Create</Action>
+            <Action tone="primary" call={evalCalls.createSet(app, name.trim() || 'name')} type="submit" disabled={!name.trim()}>Create</Action>
           </div>
         </form>
       </Dialog>

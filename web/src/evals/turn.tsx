@@ -1,13 +1,15 @@
 // What can be thought of a turn, on the workbench: a rating, a note, and a test.
 import { useQueryClient } from '@tanstack/react-query';
-import { useState } from 'react';
+import { useState, type ReactNode } from 'react';
 
 import { ask } from '../api/client';
 import type { Event, Key } from '../api/types';
 import { useCaller } from '../caller';
 import { textOf } from '../log/rows';
 import { Link } from '../router';
-import { Menu } from '../ui/menu';
+import { Dialog } from '../ui/dialog';
+import { Icon } from '../ui/icons';
+import { Menu, type Item } from '../ui/menu';
 import { Action, Button, Refusable } from '../ui/parts';
 import { say } from '../ui/toast';
 import type { SessionModel } from '../workbench/session';
@@ -17,15 +19,14 @@ import { setKey } from './set';
 /** The set for cases when there is none yet. */
 const firstSet = 'tests';
 
-const thumb = 'M5 14V7l3-5c1.2 0 1.8.9 1.5 2L9 6.5h4c.8 0 1.3.7 1.1 1.5l-1.2 4.8c-.2.7-.8 1.2-1.5 1.2zM5 14H2.5V7H5';
-
-function Thumb({ down }: { down?: boolean }) {
-  return <svg width="15" height="15" viewBox="0 0 16 16" fill="none" stroke="currentColor" strokeWidth="1.3" strokeLinejoin="round" aria-hidden="true" className={`shrink-0 ${down ? 'rotate-180' : ''}`}><path d={thumb} /></svg>;
+export function Thumb({ down }: { down?: boolean }) {
+  return <span className={down ? 'rotate-180' : ''}><Icon name="feedback" size={15} /></span>;
 }
 
 /** The bar below a turn. */
 export function TurnBar({ model, events, run }: { model: SessionModel; events: Event[]; run: string }) {
   const { key } = model;
+  const client = useQueryClient();
   const caller = useCaller();
   const me = caller?.author || key.user;
   const all = feedbackOf(events).filter((f) => f.runId === run);
@@ -35,6 +36,7 @@ export function TurnBar({ model, events, run }: { model: SessionModel; events: E
   const give = (rating: 'up' | 'down' | undefined, text: string | undefined) => ({ ...(rating ? { rating } : {}), ...(text ? { note: text } : {}) });
   const send = async (body: ReturnType<typeof give>) => {
     if ((await model.act(evalCalls.feedback(key, run, body))) === undefined) return;
+    void client.invalidateQueries({ queryKey: ['feedback', key.app] });
     await model.load('end');
   };
   const rate = (rating: 'up' | 'down') => give(mine?.rating === rating ? undefined : rating, mine?.note);
@@ -62,27 +64,51 @@ export function TurnBar({ model, events, run }: { model: SessionModel; events: E
   );
 }
 
-/** Makes a case of a turn and those before it. */
-function Keep({ id, run, message }: { id: Key; run: string; message: string }) {
+/** Makes a case of a session, or of a turn and those before it: in the only set, or in one that is chosen from sets. */
+function useKeeping(id: Key, run: string | undefined, message: string) {
   const client = useQueryClient();
   const [made, setMade] = useState<{ set: string; name: string }>();
   const [sets, setSets] = useState<string[]>();
   const failed = (error: Error) => say(error.message, 'bad');
-  const keep = async (set: string, exists: boolean) => {
+  const store = async (set: string, exists: boolean) => {
     if (!exists) await ask(evalCalls.createSet(id.app, set));
     const { evalCases } = await ask<{ evalCases: { evalId: string }[] }>(evalCalls.set(id.app, set));
     const name = caseName(message, evalCases.map((c) => c.evalId));
     await ask(evalCalls.addSession(id.app, set, name, id, run));
     setMade({ set, name });
-    say(`Kept as ${name} in ${set}.`);
+    say(`Saved as ${name} in ${set}.`);
     void client.invalidateQueries({ queryKey: ['eval-sets', id.app] });
     void client.invalidateQueries({ queryKey: setKey(id.app, set) });
   };
   const start = () =>
     void ask<string[]>(evalCalls.sets(id.app))
-      .then((list) => (list.length > 1 ? setSets(list) : keep(list[0] ?? firstSet, list.length > 0)))
+      .then((list) => (list.length > 1 ? setSets(list) : store(list[0] ?? firstSet, list.length > 0)))
       .catch(failed);
-  if (made) return <span className="text-sm">Kept as <Link href={toEvals.case(id.app, made.set, made.name)} className="text-accent underline">{made.name}</Link></span>;
-  if (sets) return <Menu trigger={<Button tone="quiet">Keep in a set</Button>} items={sets.map((set) => ({ label: set, act: () => void keep(set, true).catch(failed), call: () => evalCalls.addSession(id.app, set, caseName(message, []), id, run) }))} />;
-  return <Action tone="quiet" title="Make a case of an evaluation of the conversation up to here" call={() => evalCalls.addSession(id.app, firstSet, caseName(message, []), id, run)} onClick={start}>Keep as a test</Action>;
+  const keep = (set: string) => (setSets(undefined), void store(set, true).catch(failed));
+  const call = (set: string) => evalCalls.addSession(id.app, set, caseName(message, []), id, run);
+  return { made, sets, start, keep, call, leave: () => setSets(undefined) };
+}
+
+/** The item of a menu that makes a case, for developers, and what asks for the set if there are several. */
+export function useKeepItem(id: Key, run: string | undefined, message: string): { items: Item[]; dialog: ReactNode } {
+  const developer = useCaller()?.developer ?? false;
+  const { sets, start, keep, call, leave } = useKeeping(id, run, message);
+  return {
+    items: developer ? [{ label: 'Save as a test', icon: 'feedback', act: start, call: call(firstSet) }] : [],
+    dialog: (
+      <Dialog open={sets !== undefined} onClose={leave} title="Save as a test" note="In which set of evaluations?">
+        <ul className="divide-y divide-line overflow-hidden rounded-lg border">
+          {(sets ?? []).map((set) => <li key={set}><button type="button" className="block w-full px-3 py-2 text-left font-mono text-sm hover:bg-paper" onClick={() => keep(set)}>{set}</button></li>)}
+        </ul>
+      </Dialog>
+    ),
+  };
+}
+
+/** Makes a case of a turn and those before it. */
+export function Keep({ id, run, message }: { id: Key; run: string; message: string }) {
+  const { made, sets, start, keep, call } = useKeeping(id, run, message);
+  if (made) return <span className="text-sm">Saved as <Link href={toEvals.case(id.app, made.set, made.name)} className="text-accent underline">{made.name}</Link></span>;
+  if (sets) return <Menu trigger={<Button tone="quiet">Save in a set</Button>} items={sets.map((set) => ({ label: set, act: () => keep(set), call: () => call(set) }))} />;
+  return <Action tone="quiet" title="Make a case of an evaluation of the conversation up to here" call={() => call(firstSet)} onClick={start}>Save as a test</Action>;
 }

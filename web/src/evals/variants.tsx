@@ -103,7 +103,7 @@ function VariantTable({ app, list }: { app: string; list: Outcome[] }) {
             <td className={`${cell} text-soft max-md:hidden`}>{done && one.usage ? count(one.usage.totalTokens) : ''}</td>
             <td className={`${cell} text-soft max-sm:hidden`}>{costText}</td>
             <td className={`${cell} text-soft max-md:hidden`}>{done && one.usage ? seconds(one.usage.seconds) : ''}</td>
-            <td className="py-1.5 pr-4 text-right whitespace-nowrap">{one.evalSetResultId && <Link href={toEvals.result(app, one.evalSetResultId)} aria-label={`Show the result of variant ${i + 1}`} className="text-accent hover:underline">Result</Link>}</td>
+            <td className="py-1.5 pr-4 pl-2 text-right whitespace-nowrap">{one.evalSetResultId && <Link href={toEvals.result(app, one.evalSetResultId)} aria-label={`Show the result of variant ${i + 1}`} className="text-accent hover:underline">Result</Link>}</td>
           </tr>
         );
       })}
@@ -120,7 +120,7 @@ function CaseTable({ app, list }: { app: string; list: Outcome[] }) {
       <h2 className="mb-2">Cases</h2>
       <div className="overflow-x-auto rounded-lg border border-line bg-sheet" tabIndex={0} role="region" aria-label="Cases with each variant">
         <table className="w-full border-collapse">
-          <thead><tr className="label text-left"><th className="px-4 py-1.5 font-normal">case</th>{list.map((one, i) => <th key={i} className="max-w-[180px] min-w-[110px] px-2 py-1.5 font-normal normal-case"><span className="line-clamp-2" title={variantName(one.variant ?? {})}>{variantName(one.variant ?? {})}</span></th>)}</tr></thead>
+          <thead><tr className="label text-left"><th className="px-4 py-1.5 font-normal">case</th>{list.map((one, i) => <th key={i} className="max-w-[180px] min-w-[110px] px-2 py-1.5 font-normal normal-case"><span className="line-clamp-4" title={variantName(one.variant ?? {})}>{variantName(one.variant ?? {})}</span></th>)}</tr></thead>
           <tbody>
             {ids.map((id) => (
               <tr key={id} data-case={id} className="border-t hover:bg-paper">

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import { costOf, dollars, grouped, priceOf, sumCosts, type Prices, type Usage } from './cost';
+import { costOf, costWords, dollars, grouped, priceOf, sumCosts, type Prices, type Usage } from './cost';
 
 const prices: Prices = {
   date: '2026-11-01',
@@ -36,6 +36,11 @@ test('what is unknown is not zero', () => {
 
 test.each([[0, '$0'], [1e-9, '< $0.000001'], [0.0000123, '$0.000012'], [0.00105, '$0.0010'], [0.25, '$0.25'], [0.054, '$0.054'], [12.3456, '$12.35']])('%d dollars', (usd, text) => expect(dollars(usd)).toBe(text));
 
+test.each([
+  [{ usd: undefined, unpriced: 0 }, ''], [{ usd: 0, unpriced: 0 }, '$0'], [{ usd: 0.25, unpriced: 0 }, '$0.25'],
+  [{ usd: 0.25, unpriced: 1200 }, '$0.25 + 1,200 tokens without a price'], [{ usd: undefined, unpriced: 7 }, 'unknown: 7 tokens without a price'],
+])('%j in words', (cost, words) => expect(costWords(cost)).toBe(words));
+
 test('usage by model has what was used before', () => {
   const counts = { promptTokenCount: 0, candidatesTokenCount: 0, cachedContentTokenCount: 0, thoughtsTokenCount: 0, toolUsePromptTokenCount: 0 };
   const list: Usage[] = [
@@ -46,5 +51,6 @@ test('usage by model has what was used before', () => {
     { name: 'm', runs: undefined, tokens: 20, cost: { usd: 0.75, unpriced: 0 } },
     { name: '', runs: undefined, tokens: 20, cost: { usd: undefined, unpriced: 20 } },
   ]);
+  expect(grouped([{ runs: 2, ...counts, totalTokenCount: 5, userId: 'u', models: [] }], 'userId')).toEqual([{ name: 'u', runs: 2, tokens: 5, cost: { usd: undefined, unpriced: 0 } }]);
   expect(grouped(list, 'appName')).toEqual([{ name: 'a', runs: 3, tokens: 40, cost: { usd: 0.75, unpriced: 20 } }]);
 });

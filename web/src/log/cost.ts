@@ -3,6 +3,7 @@ import type { Schemas } from '@parley-run/client';
 
 export type Prices = Schemas['Prices'];
 export type Usage = Schemas['Usage'];
+export type UsageSum = Schemas['UsageSum'];
 type Price = Schemas['ModelPrice'];
 type Tokens = Schemas['UsageMetadata'];
 
@@ -63,10 +64,17 @@ export function dollars(usd: number): string {
   return `$${usd.toFixed(Math.max(2, places))}`;
 }
 
+/** An amount in words, as far as it is known, and what it lacks; empty if nothing was used. */
+export function costWords(cost: Cost): string {
+  const lacks = cost.unpriced > 0 ? `${count(cost.unpriced)} tokens without a price` : '';
+  if (cost.usd === undefined) return lacks && `unknown: ${lacks}`;
+  return dollars(cost.usd) + (lacks && ` + ${lacks}`);
+}
+
 export const count = (n: number) => n.toLocaleString('en-US');
 
 /** Groups usage, and adds it up. */
-export function grouped(list: Usage[], by: 'day' | 'appName' | 'userId' | 'model'): { name: string; runs: number | undefined; tokens: number; cost: Cost }[] {
+export function grouped(list: UsageSum[], by: 'day' | 'appName' | 'userId' | 'model'): { name: string; runs: number | undefined; tokens: number; cost: Cost }[] {
   const groups = new Map<string, { runs: number | undefined; tokens: number; parts: Counted[] }>();
   const add = (name: string, runs: number | undefined, tokens: number, part: Counted) => {
     const group = groups.get(name) ?? { runs: runs === undefined ? undefined : 0, tokens: 0, parts: [] };
@@ -77,7 +85,7 @@ export function grouped(list: Usage[], by: 'day' | 'appName' | 'userId' | 'model
   };
   for (const row of list) {
     if (by !== 'model') {
-      add(row[by], row.runs, row.totalTokenCount, row);
+      add(row[by] ?? '', row.runs, row.totalTokenCount, row);
       continue;
     }
     let rest = row.totalTokenCount;

@@ -29,6 +29,7 @@ export interface Graph {
 const agentSize = { width: 190, height: 48 };
 const toolSize = { width: 170, height: 26 };
 const gap = { x: 56, y: 14 };
+const lowest = 120; // how far below the first of its tools an agent is
 
 export const toolsOf = (agent: AgentInfo | undefined) => (agent?.tools ?? []).flatMap((t) => t.functionDeclarations);
 
@@ -63,7 +64,7 @@ export function graphOf(info: AppInfo): Graph {
     bottom = Math.max(bottom, top + agentSize.height + gap.y);
     if (below.length > 0) {
       const middle = (below[0]!.y + below.at(-1)!.y + below.at(-1)!.height) / 2;
-      box.y = Math.max(top, middle - agentSize.height / 2);
+      box.y = Math.max(top, Math.min(middle - agentSize.height / 2, top + lowest)); // a phone shows no more of many tools at first
     }
     return box;
   }

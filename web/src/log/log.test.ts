@@ -11,7 +11,7 @@ import { foldable, hasText, linesOf, pathText, valueAt } from './jsonlines';
 import { labelsText, nameOf, parseLabels, parseSearch, titledBy } from './labels';
 import { exampleBody, expand, operationsOf } from './openapi';
 import { answerTo, credentialRequest, keyAnswer, loginAddress, loginAnswer, pendingOf } from './pending';
-import { addPiece, queuedFrom, rowsOf } from './rows';
+import { addPiece, queuedFrom, rowsOf, summary } from './rows';
 import { fieldOf, fieldsOf, valueOf } from './schema';
 import { seconds, timelineOf } from './timeline';
 
@@ -234,12 +234,24 @@ test('a graph has every agent once on its way, and stops at circles', () => {
   for (const [i, a] of graph.boxes.entries()) for (const b of graph.boxes.slice(i + 1)) expect(a.x < b.x + b.width && b.x < a.x + a.width && a.y < b.y + b.height && b.y < a.y + a.height, `${a.label} and ${b.label} overlap`).toBe(false);
 });
 
+test('questions of the server and their answers are told in words', () => {
+  const asks = (name: string) => summary(event('a', 'agent', 1, [{ functionCall: { id: 'c', name, args: { authConfig: {} } } }]));
+  const answers = (name: string, response: JsonObject, author = 'user') => summary(event('a', author, 1, [{ functionResponse: { id: 'c', name, response } }]));
+  expect(['svc_request_credential', 'adk_request_confirmation', 'adk_request_input', 'get_user_choice', 'look_up'].map(asks)).toEqual(['asks for a login', 'asks for a confirmation', 'asks for an answer', 'asks for a choice', 'calls look_up']);
+  expect(answers('svc_request_credential', { authScheme: {}, exchangedAuthCredential: {} })).toBe('answered the login');
+  expect(answers('adk_request_confirmation', { confirmed: true })).toBe('approved it');
+  expect(answers('adk_request_confirmation', { confirmed: false })).toBe('rejected it');
+  expect(answers('look_up', {})).toBe('look_up responds');
+  expect(answers('get_user_choice', { result: 'x' }, 'agent')).toBe('get_user_choice responds');
+});
+
 test('operations of a document', () => {
   const doc: JsonObject = {
-    paths: { '/a/{id}': { parameters: [{ $ref: '#/components/parameters/Id' }], post: { operationId: 'make', summary: 'Make', requestBody: { content: { 'application/json': { examples: { one: { value: { x: 1 } } } } } }, parameters: [{ name: 'q', in: 'query' }], responses: { 200: { description: 'Made.' } } } } },
+    paths: { '/a/{id}': { parameters: [{ $ref: '#/components/parameters/Id' }], post: { operationId: 'make', summary: 'Make', requestBody: { content: { 'application/json': { examples: { one: { value: { x: 1 } } } } } }, parameters: [{ name: 'q', in: 'query' }, { name: 'r', in: 'query', required: true }], responses: { 200: { description: 'Made.' } } } } },
     components: { parameters: { Id: { name: 'id', in: 'path' } } },
   };
   const [op] = operationsOf(doc);
   expect(expand(op!, { id: 'x/y', q: 'a b' })).toBe('/a/x%2Fy?q=a+b');
   expect(exampleBody(op!, doc)).toEqual({ x: 1 });
+  expect(op!.parameters.map((p) => [p.name, p.required])).toEqual([['id', true], ['q', false], ['r', true]]);
 });

@@ -4,6 +4,7 @@ import type { Json, JsonObject } from '../api/types';
 export interface Parameter {
   name: string;
   in: string;
+  required: boolean;
   description: string;
 }
 
@@ -50,7 +51,7 @@ export function operationsOf(doc: JsonObject): Operation[] {
         summary: text(op['summary']) || path,
         description: text(op['description']),
         tag: text(list(op['tags'])[0]) || 'other',
-        parameters: [...shared, ...list(op['parameters'])].map((p) => resolve(doc, p)).map((p) => ({ name: text(p['name']), in: text(p['in']), description: text(p['description']) })),
+        parameters: [...shared, ...list(op['parameters'])].map((p) => resolve(doc, p)).map((p) => ({ name: text(p['name']), in: text(p['in']), required: p['required'] === true || p['in'] === 'path', description: text(p['description']) })),
         ...(bodyType ? { bodyType, body: object(content[bodyType]) } : {}),
         responses: Object.entries(object(op['responses'])).map(([status, r]) => ({ status, description: text(resolve(doc, r)['description']) })),
       });

@@ -21,11 +21,14 @@ export const kindOf = (name: string): Pending['kind'] => kinds[name] ?? 'answer'
 /** Whether a call is one with which the server itself asks a person. */
 export const isRequest = (name: string | undefined) => name !== undefined && name in kinds;
 
+/** What a call with which the server asks a person is for. */
+export const askedFor = (name: string) => ({ credential: 'a login', confirmation: 'a confirmation', choice: 'a choice', input: 'an answer', answer: 'an answer' })[kindOf(name)];
+
 /** What a person has said to a question of the server, in a few words. */
 export function answered({ name, response = {} }: FunctionResponse): string {
   switch (kinds[name ?? '']) {
     case 'credential':
-      return 'logged in';
+      return 'answered the login'; // with what the provider said, which is not shown and may be a refusal
     case 'confirmation':
       return response['confirmed'] !== true ? 'rejected it' : response['editedArgs'] ? 'approved it, with other arguments' : 'approved it';
     case 'choice':
@@ -42,6 +45,9 @@ export function isAsking(event: Event, { id = '', response }: FunctionResponse):
   if (id in (actions?.requestedAuthConfigs ?? {})) return 'login';
   return text(response?.['error']).startsWith('This tool call requires confirmation') ? 'confirmation' : undefined;
 }
+
+/** Whether a response only says that a person did not want the call. */
+export const isRejection = ({ response }: FunctionResponse) => text(response?.['error']) === 'This tool call is rejected.';
 
 const isInterim = (r: FunctionResponse) =>
   r.willContinue === true || r.response?.['status'] === 'pending' || r.response?.['pending'] === true;

@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest';
 
 import type { Event, Part, Recording, RecordedStep, ReplayReport, Session } from '../api/types';
+import type { Prices } from './cost';
 import { inPool } from './pool';
-import { instructionsOf, isLive, planOf, repeatedSteps, resultOf, variantsOf, type Choice } from './replaying';
+import { callsTools, instructionsOf, isLive, planOf, repeatedSteps, resultOf, variantsOf, type Choice } from './replaying';
 import { timelineOf } from './timeline';
 import { align, linesOfTurn, runAfter, sortedJson, statesOf, stepsOf, turnOf } from './turn';
 import { wordDiff } from './words';
@@ -48,23 +49,35 @@ describe('differences by word', () => {
 });
 
 describe('turns', () => {
+  const prices: Prices = { date: '2026-11-01', models: { m: { input: 1, output: 2 } } };
   const events = [
     event('1', 'user', [{ text: 'tea' }]),
     event('2', 'a', [{ text: 'Let me see', thought: true }, call('c', 'look_up', { item: 'tea' })], { usageMetadata: { promptTokenCount: 10, candidatesTokenCount: 2, totalTokenCount: 12 }, modelVersion: 'm', timestamp: 2 }),
     event('3', 'a', [response('c', 'look_up', { price: 4 })], { actions: { stateDelta: { paid: 4, gone: null }, artifactDelta: {}, requestedAuthConfigs: {} } as never, timestamp: 4 }),
-    event('4', 'a', [{ text: 'Four ' }, { text: 'euros.' }], { usageMetadata: { totalTokenCount: 5 }, modelVersion: 'm', timestamp: 5 }),
+    event('4', 'a', [{ text: 'Four ' }, { text: 'euros.' }, { text: 'Bye.' }], { usageMetadata: { totalTokenCount: 5 }, modelVersion: 'm', timestamp: 5 }),
   ];
   const session = { id: 's', appName: 'x', userId: 'u', state: {}, events, lastUpdateTime: 1, forkedFrom: { sessionId: 'o', rootId: 'o', replayOf: 'e-1' } } as unknown as Session;
   const turn = turnOf({ app: 'x', user: 'u', session: 's' }, session, [], 'e-1');
   test('what they did, and what they needed', () => {
-    expect(turn.steps.map((s) => `${s.kind} ${s.author} ${s.name}${s.text}${s.result ? ` ${JSON.stringify(s.result)}` : ''}`)).toEqual(['message user tea', 'thought a Let me see', 'call a look_up {"price":4}', 'text a Four euros.']);
-    expect(turn).toMatchObject({ replayOf: 'e-1', status: 'completed', answer: 'Four euros.', models: ['m'], modelCalls: 2, toolCalls: 1, tokens: { input: 10, output: 2, total: 17 }, state: { paid: 4, gone: null }, took: 4 });
-    expect(turn.cost).toBeUndefined();
-    expect(turnOf(turn.key, session, [{ id: 'e-1', costUsd: 0.5 } as never], 'e-1').cost).toBe(0.5);
+    expect(turn.steps.map((s) => `${s.kind} ${s.author} ${s.name}${s.text}${s.result ? ` ${JSON.stringify(s.result)}` : ''}`)).toEqual(['message user tea', 'thought a Let me see', 'call a look_up {"price":4}', 'text a Four euros.\nBye.']);
+    expect(turn).toMatchObject({ replayOf: 'e-1', status: 'completed', answer: 'Four euros.\nBye.', models: ['m'], modelCalls: 2, toolCalls: 1, tokens: { input: 10, output: 2, total: 17 }, state: { paid: 4, gone: null }, took: 4 });
+  });
+  test('what they cost, and what of it is unknown', () => {
+    const cost = (stored?: object, known?: Prices, log: Event[] = events) => turnOf(turn.key, { ...session, events: log } as never, stored ? [{ id: 'e-1', ...stored } as never] : [], 'e-1', known).cost;
+    expect(cost({ costUsd: 0.5 })).toEqual({ usd: 0.5, unpriced: 0 });
+    expect(cost({ costUsd: 0.5, unpricedTokens: 3 }, prices)).toEqual({ usd: 0.5, unpriced: 3 });
+    expect(cost({ unpricedTokens: 17 }, prices)).toEqual({ usd: undefined, unpriced: 17 });
+    // Nothing is stored for a repetition or a run in progress.
+    expect(cost()).toEqual({ usd: undefined, unpriced: 17 });
+    expect(cost({ status: 'running' }, prices)).toEqual({ usd: 0.000014, unpriced: 0 });
+    expect(cost(undefined, prices, [...events, event('5', 'a', [{ text: 'So long.' }], { usageMetadata: { totalTokenCount: 4 }, modelVersion: 'other' })])).toEqual({ usd: 0.000014, unpriced: 4 });
+    expect(cost(undefined, prices, events.slice(0, 1))).toEqual({ usd: undefined, unpriced: 0 });
   });
   test('one line for each step, with its time and tokens', () => {
-    const lines = linesOfTurn(events, timelineOf(events, undefined, 'e-1'));
+    const lines = linesOfTurn(events, timelineOf(events, undefined, 'e-1'), prices);
     expect(lines.map((l) => [l.step.kind, l.took, l.tokens])).toEqual([['message', undefined, 0], ['thought', 1, 12], ['call', 2, 0], ['text', 1, 5]]);
+    expect(lines.map((l) => l.cost)).toEqual([{ usd: undefined, unpriced: 0 }, { usd: 0.000014, unpriced: 0 }, { usd: undefined, unpriced: 0 }, { usd: 0, unpriced: 0 }]);
+    expect(linesOfTurn(events, timelineOf(events, undefined, 'e-1')).map((l) => l.cost.unpriced)).toEqual([0, 12, 0, 5]);
   });
   test('the run after an event', () => {
     expect(runAfter(events, '')).toBe('e-1');
@@ -97,17 +110,19 @@ describe('replays', () => {
     { kind: 'tool', name: 't', agent: 'a', ms: 1, args: {}, output: { content: { role: 'user', parts: [response('c', 't', { ok: true })] } } as never },
     { kind: 'model', name: 'm', agent: 'a', ms: 1 },
   ];
-  const choice: Choice = { mode: 'exact', model: '', temperature: '', agent: 'a', instruction: 'Be rude.', step: 0, result: '', liveTools: false };
+  const choice: Choice = { mode: 'exact', model: '', temperature: '', agent: 'a', instruction: 'Be rude.', step: 0, result: '', liveTools: false, calls: [] };
   test('plans', () => {
     expect(planOf({ ...choice, liveTools: true, model: 'x' })).toEqual({});
     expect(planOf({ ...choice, mode: 'model', model: ' x ', temperature: '0.5' })).toEqual({ liveModels: true, model: 'x', temperature: 0.5 });
     expect(planOf({ ...choice, mode: 'instruction' })).toEqual({ liveModels: true, instructions: { a: 'Be rude.' } });
     expect(planOf({ ...choice, mode: 'result', step: 2, result: '{"ok":false}', liveTools: true })).toEqual({ liveTools: true, results: { 2: { ok: false } } });
     expect(planOf({ ...choice, mode: 'live', step: 3 })).toEqual({ from: 3 });
+    expect(planOf({ ...choice, mode: 'calls', calls: [2], model: 'x', liveTools: true }, steps)).toEqual({ live: [2] });
+    expect(planOf({ ...choice, mode: 'calls', calls: [2, 3], model: 'x' }, steps)).toEqual({ live: [2, 3], model: 'x' });
   });
   test.each([
     [{ mode: 'model' }, 'Name the model'], [{ mode: 'result' }, 'Choose the call'], [{ mode: 'result', step: 2, result: '{' }, 'not JSON'],
-    [{ mode: 'live' }, 'from which on'], [{ mode: 'model', model: 'x', temperature: 'hot' }, 'not a temperature'], [{ mode: 'model', model: 'x', temperature: '-1' }, 'not a temperature'],
+    [{ mode: 'calls' }, 'Choose the calls'], [{ mode: 'live' }, 'from which on'], [{ mode: 'model', model: 'x', temperature: 'hot' }, 'not a temperature'], [{ mode: 'model', model: 'x', temperature: '-1' }, 'not a temperature'],
   ] as [Partial<Choice>, string][])('%j is incomplete', (change, why) => expect(() => planOf({ ...choice, ...change })).toThrow(why));
   test('which calls are made', () => {
     const live = (plan: object) => steps.map((s, i) => isLive(plan, s, i + 1));
@@ -116,6 +131,13 @@ describe('replays', () => {
     expect(live({ from: 2 })).toEqual([false, false, true]);
     expect(live({ results: { 2: {} }, liveTools: true })).toEqual([false, false, true]);
     expect(live({ liveModels: true, liveTools: true })).toEqual([true, true, true]);
+    expect(live({ from: 2, liveTools: true })).toEqual([false, true, true]);
+    expect(live({ from: 3, liveTools: true })).toEqual([false, false, true]);
+    expect(live({ live: [2] })).toEqual([false, true, false]);
+    expect(live({ live: [1], from: 3 })).toEqual([true, false, true]);
+  });
+  test('which plans may call a tool', () => {
+    expect([{}, { liveModels: true }, { live: [1, 3] }, { live: [2] }, { from: 3, liveTools: true }].map((p) => callsTools(p, steps))).toEqual([false, false, false, true, true]);
   });
   test('what is in a recording', () => {
     expect(resultOf(steps[1]!)).toEqual({ ok: true });

@@ -1,7 +1,7 @@
 // What a repetition of a run is asked for, and how it went.
 import { partsOf, type Event, type Json, type Recording, type RecordedStep, type ReplayPlan, type ReplayReport } from '../api/types';
 
-export const modes = ['exact', 'model', 'instruction', 'result', 'live'] as const;
+export const modes = ['exact', 'model', 'instruction', 'result', 'live', 'calls'] as const;
 export type Mode = (typeof modes)[number];
 
 /** What a user has chosen. */
@@ -15,12 +15,20 @@ export interface Choice {
   step: number;
   result: string;
   liveTools: boolean;
+  /** The numbers of the calls that are made, where they are chosen one by one. */
+  calls: number[];
 }
 
 /** The plan for a choice. It throws an Error that says what is missing. */
-export function planOf(choice: Choice): ReplayPlan {
+export function planOf(choice: Choice, steps: RecordedStep[] = []): ReplayPlan {
   const { mode, model, agent, instruction, step, result } = choice;
   if (mode === 'exact') return {};
+  const temperature = temperatureOf(choice.temperature);
+  const asked = { ...(model.trim() ? { model: model.trim() } : {}), ...(temperature === undefined ? {} : { temperature }) };
+  if (mode === 'calls') {
+    if (choice.calls.length === 0) throw new Error('Choose the calls that are made again.');
+    return { live: choice.calls, ...(choice.calls.some((n) => steps[n - 1]?.kind === 'model') ? asked : {}) };
+  }
   const plan: ReplayPlan = choice.liveTools ? { liveTools: true } : {};
   if (mode === 'result') {
     if (!step) throw new Error('Choose the call whose result is to be another one.');
@@ -29,13 +37,11 @@ export function planOf(choice: Choice): ReplayPlan {
   if (mode === 'model' && !model.trim()) throw new Error('Name the model that is to be asked.');
   if (mode === 'instruction' && !agent) throw new Error('Choose the agent that gets the instruction.');
   if (mode === 'live' && !step) throw new Error('Choose the call from which on models are asked.');
-  const temperature = temperatureOf(choice.temperature);
   return {
     ...plan,
     ...(mode === 'live' ? { from: step } : { liveModels: true }),
-    ...(model.trim() ? { model: model.trim() } : {}),
+    ...asked,
     ...(mode === 'instruction' ? { instructions: { [agent]: instruction } } : {}),
-    ...(temperature === undefined ? {} : { temperature }),
   };
 }
 
@@ -56,10 +62,16 @@ function parse(text: string): Json {
 
 /** Whether a plan makes a call of the recording, and does not answer it with what was recorded. */
 export function isLive(plan: ReplayPlan, step: RecordedStep, number: number): boolean {
-  if (step.kind === 'tool') return Boolean(plan.liveTools) && plan.results?.[number] === undefined;
-  const replaced = Math.min(...Object.keys(plan.results ?? {}).map(Number));
-  return Boolean(plan.liveModels) || (plan.from !== undefined && plan.from > 0 && number >= plan.from) || number > replaced;
+  if (plan.live?.includes(number)) return true;
+  const replaced = Object.keys(plan.results ?? {}).map(Number);
+  const on = ((plan.from ?? 0) > 0 && number >= plan.from!) || replaced.some((n) => number > n);
+  if (step.kind === 'model') return Boolean(plan.liveModels) || on;
+  if (replaced.includes(number)) return false;
+  return Boolean(plan.liveTools) && (on || (!plan.from && (Boolean(plan.liveModels) || replaced.length === 0)));
 }
+
+/** Whether a plan may call a tool. */
+export const callsTools = (plan: ReplayPlan, steps: RecordedStep[]): boolean => Boolean(plan.liveTools) || (plan.live ?? []).some((n) => steps[n - 1]?.kind === 'tool');
 
 /** The result of a recorded call of a tool, as it is edited. */
 export function resultOf(step: RecordedStep): Json {

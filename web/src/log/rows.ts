@@ -1,5 +1,6 @@
 import { partsOf, type Event } from '../api/types';
 import { feedbackIn } from '../evals/api';
+import { answered, askedFor, isRequest } from './pending';
 
 /** What the log shows as one line of its own. offset is how long after the run's first event it came. */
 export type Row =
@@ -60,8 +61,8 @@ export const textOf = (event: Event) =>
 /** A line about an event, for lists and for screen readers. */
 export function summary(event: Event): string {
   for (const part of partsOf(event)) {
-    if (part.functionCall) return `calls ${part.functionCall.name}`;
-    if (part.functionResponse) return `${part.functionResponse.name} responds`;
+    if (part.functionCall) return isRequest(part.functionCall.name) ? `asks for ${askedFor(part.functionCall.name!)}` : `calls ${part.functionCall.name}`;
+    if (part.functionResponse) return event.author === 'user' && isRequest(part.functionResponse.name) ? answered(part.functionResponse).slice(0, 120) : `${part.functionResponse.name} responds`;
     if (part.inlineData) return `sends ${part.inlineData.displayName ?? part.inlineData.mimeType ?? 'a file'}`;
     if (part.executableCode) return `writes code${part.executableCode.language ? ` in ${part.executableCode.language.toLowerCase()}` : ''}`;
     if (part.codeExecutionResult) return part.codeExecutionResult.outcome === 'OUTCOME_OK' ? 'the code has run' : 'the code failed';

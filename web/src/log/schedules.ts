@@ -1,6 +1,8 @@
 // Schedules in words, and what a form makes of them.
 import type { Schemas } from '@parley-run/client';
 
+import { readState, stateText } from './state';
+
 export type Schedule = Schemas['Schedule'];
 export type Firing = Schemas['Firing'];
 
@@ -19,8 +21,15 @@ export function duration(seconds: number): string {
   return `${seconds} second${seconds === 1 ? '' : 's'}`;
 }
 
-/** A time in the zone of the browser. */
-export const clock = (time: string) => new Date(time).toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'short' });
+/** A time in a zone; in that of the browser, if it is not given or the browser does not know it. */
+export function clock(time: string, timeZone?: string): string {
+  const format = (zone?: string) => new Date(time).toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'short', timeZone: zone });
+  try {
+    return format(timeZone || undefined);
+  } catch {
+    return format();
+  }
+}
 
 /** The text of the message. */
 export const textOf = (s: Schedule) => (s.newMessage?.parts ?? []).map((part) => part.text ?? '').join(' ').trim();
@@ -32,22 +41,30 @@ export interface Draft {
   timeZone: string;
   minutes: string;
   at: string; // of an input for local times, as are the others
+  startAt: string;
   endAt: string;
   message: string;
+  state: string; // a JSON object
   session: string;
   concurrency: '' | 'enqueue' | 'reject' | 'interrupt' | 'rollback';
   missed: 'skip' | 'once' | 'all';
+  missedMinutes: string; // empty for the default
 }
 
 /** The body of the request that creates a schedule. */
 export function requestOf(d: Draft): Record<string, unknown> {
-  const body: Record<string, unknown> = { newMessage: { role: 'user', parts: [{ text: d.message }] }, missed: d.missed };
+  const body: Record<string, unknown> = { missed: d.missed };
+  if (d.message.trim()) body['newMessage'] = { role: 'user', parts: [{ text: d.message }] };
+  const state = readState(d.state);
+  if (state) body['stateDelta'] = state;
+  if (d.missedMinutes.trim()) body['missedAfterSeconds'] = Math.round(Number(d.missedMinutes) * 60);
   if (d.id.trim()) body['id'] = d.id.trim();
   if (d.session.trim()) body['sessionId'] = d.session.trim();
   if (d.session.trim() && d.concurrency) body['concurrency'] = d.concurrency;
   if (d.kind === 'cron') Object.assign(body, { cron: d.cron.trim(), ...(d.timeZone.trim() && { timeZone: d.timeZone.trim() }) });
   if (d.kind === 'interval') body['intervalSeconds'] = Math.round(Number(d.minutes) * 60);
   if (d.kind === 'at' && d.at) body['at'] = instant(d.at);
+  if (d.kind !== 'at' && d.startAt) body['startAt'] = instant(d.startAt);
   if (d.kind !== 'at' && d.endAt) body['endAt'] = instant(d.endAt);
   return body;
 }
@@ -57,11 +74,14 @@ const instant = (local: string) => new Date(local).toISOString().replace(/\.\d+Z
 /** The body of the request that changes a schedule to a draft. What the draft does not have is reset. */
 export function patchOf(d: Draft, of: Schedule): Record<string, unknown> {
   const { id: _, ...body } = requestOf(d);
-  if (d.message === textOf(of)) delete body['newMessage']; // it may have parts that a form does not show
-  for (const name of ['at', 'endAt'] as const) {
+  const reset: Record<string, unknown> = { newMessage: null, stateDelta: null };
+  // The message may have parts that a form does not show, and the state longer numbers than those of the browser.
+  if (d.message === textOf(of)) delete body['newMessage'], delete reset['newMessage'];
+  if (d.state === stateText(of.stateDelta)) delete body['stateDelta'], delete reset['stateDelta'];
+  for (const name of ['at', 'startAt', 'endAt'] as const) {
     if (body[name] && of[name] && d[name] === local(of[name])) body[name] = of[name]; // inputs have no seconds
   }
-  return { cron: null, timeZone: null, intervalSeconds: null, at: null, endAt: null, sessionId: null, concurrency: null, ...body };
+  return { ...reset, cron: null, timeZone: null, intervalSeconds: null, at: null, startAt: null, endAt: null, sessionId: null, concurrency: null, missedAfterSeconds: null, ...body };
 }
 
 /** What a form shows of a schedule. */
@@ -72,7 +92,7 @@ export function draftOf(s: Schedule, empty: Draft): Draft {
     kind: s.cron ? 'cron' : s.intervalSeconds ? 'interval' : 'at',
     cron: s.cron ?? empty.cron, timeZone: s.cron ? (s.timeZone ?? '') : empty.timeZone,
     minutes: s.intervalSeconds ? String(s.intervalSeconds / 60) : empty.minutes,
-    at: local(s.at), endAt: local(s.endAt),
+    at: local(s.at), startAt: local(s.startAt), endAt: local(s.endAt), state: stateText(s.stateDelta), missedMinutes: String(s.missedAfterSeconds / 60),
   };
 }
 
@@ -86,5 +106,7 @@ function local(time: string | undefined): string {
 /** Whether a draft says when and what. The server checks the rest. */
 export function complete(d: Draft, of?: Schedule): boolean {
   const when = { cron: d.cron.trim() !== '', interval: Number(d.minutes) > 0, at: !Number.isNaN(Date.parse(d.at)) };
-  return (d.message.trim() !== '' || (of !== undefined && textOf(of) === '')) && when[d.kind];
+  const state = readState(d.state);
+  if (state === undefined || !(d.missedMinutes.trim() === '' || Number(d.missedMinutes) > 0)) return false;
+  return (d.message.trim() !== '' || state !== null || (of?.newMessage !== undefined && textOf(of) === '')) && when[d.kind];
 }

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 
 import type { Event, Run } from '../api/types';
 import { measured, modelCallOf, paceWords, type Span } from './spans';
+import { timelineOf } from './timeline';
 
 const run: Run = { id: 'e-1', appName: 'a', userId: 'u', sessionId: 's', status: 'completed', createTime: 10, endTime: 16 };
 
@@ -44,6 +45,17 @@ describe('a timeline as it was measured', () => {
   test('waits come from the log', () => {
     const asked = event('c', 11, [{ functionCall: { id: 'x', name: 'adk_request_confirmation' } }], { longRunningToolIds: ['x'] });
     expect(shape(spans, { ...run, status: 'waiting' }, [asked])?.[2]).toEqual(['wait', 'confirmation', 1, 11, undefined, false, 'c']);
+  });
+  test('what was cancelled has not failed', () => {
+    const stopped = [spans[0]!, agent('a', 'r', 'root', 10, 16, { 'error.type': 'cancelled' })];
+    expect(shape(stopped, { ...run, status: 'cancelled' })).toEqual([['agent', 'root', 0, 10, 16, false, undefined]]);
+    const aborted = event('c', 11, [], { errorCode: 'INVOCATION_ABORTED' });
+    expect(timelineOf([aborted], { ...run, status: 'cancelled' }, 'e-1').bars.some((b) => b.failed)).toBe(false);
+    expect(timelineOf([aborted], { ...run, status: 'failed' }, 'e-1').bars.some((b) => b.failed)).toBe(true);
+  });
+  test('what failed before a run was stopped has failed', () => {
+    const events = [event('c', 11, [], { errorCode: 'SAFETY' }), event('d', 12, [], { errorCode: 'INVOCATION_ABORTED' })];
+    expect(timelineOf(events, { ...run, status: 'cancelled' }, 'e-1').bars.filter((b) => b.failed).map((b) => b.event)).toEqual(['c']);
   });
   test('has the first token and the retries of model calls', () => {
     const slow = model('m1', 'a', 10, 12, { 'gcp.vertex.agent.event_id': 'c', 'parley.model.first_token_seconds': 1.5, 'parley.model.retries': 2 });

@@ -54,7 +54,7 @@ export function measured(spans: Span[], all: Event[], run: Run | undefined, id: 
       bars.push({
         key: span.span_id, kind, label: text(span, names[kind]!) || span.name, start: seconds(span.start_time), depth,
         ...(read(span, 'parley.open') ? {} : { end: seconds(span.end_time) }),
-        ...(text(span, 'error.type') ? { failed: true } : {}),
+        ...(['', 'cancelled'].includes(text(span, 'error.type')) ? {} : { failed: true }),
         ...(event ? { event } : {}),
         ...pace(span),
       });

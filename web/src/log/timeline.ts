@@ -26,6 +26,9 @@ export interface Timeline {
   bars: Bar[];
 }
 
+/** The error code of the event with which a run ends that could not finish. */
+export const abortedCode = 'INVOCATION_ABORTED';
+
 /** The events are those of the run, or of the whole session. */
 export function timelineOf(all: Event[], run: Run | undefined, id: string): Timeline {
   const events = all.filter((e) => e.invocationId === id);
@@ -58,7 +61,7 @@ export function timelineOf(all: Event[], run: Run | undefined, id: string): Time
     if (answers.length === 0 && waits.length === 0 && event.author !== 'user') {
       bars.push({
         key: `model-${event.id}`, kind: 'model', label: 'model', start: Math.min(since, event.timestamp), end: event.timestamp, depth,
-        event: event.id, ...(event.errorCode ? { failed: true } : {}),
+        event: event.id, ...(event.errorCode && !(run?.status === 'cancelled' && event.errorCode === abortedCode) ? { failed: true } : {}),
       });
     }
     for (const { functionCall: call } of calls) {

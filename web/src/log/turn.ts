@@ -1,6 +1,7 @@
 // A run as a list of steps that can be read in a moment, and put beside those of
 // other runs.
 import { partsOf, type Event, type Json, type JsonObject, type Key, type Run, type Session } from '../api/types';
+import { costOf as costOfCall, sumCosts, type Cost, type Prices } from './cost';
 import { equal } from './diff';
 import { deltaOf } from './history';
 import { metadataKey, titleOf } from './labels';
@@ -50,8 +51,7 @@ export interface Turn {
   modelCalls: number;
   toolCalls: number;
   tokens: Tokens;
-  /** In dollars; undefined if it is not known. */
-  cost?: number;
+  cost: Cost;
   /** In seconds. */
   took: number;
   /** What the run has changed in the state; null is a key that it has deleted. */
@@ -63,7 +63,7 @@ export function runAfter(events: Event[], event: string): string | undefined {
   return events[event ? events.findIndex((e) => e.id === event) + 1 : 0]?.invocationId;
 }
 
-export function turnOf(key: Key, session: Session, runs: Run[], run: string): Turn {
+export function turnOf(key: Key, session: Session, runs: Run[], run: string, prices?: Prices): Turn {
   const all = session.events as Event[];
   const events = all.filter((e) => e.invocationId === run);
   const record = runs.find((r) => r.id === run);
@@ -71,7 +71,6 @@ export function turnOf(key: Key, session: Session, runs: Run[], run: string): Tu
   const steps = stepsOf(events);
   const line = timelineOf(all, record, run);
   const answer = steps.findLast((s) => s.kind === 'text' || s.kind === 'error')?.text ?? '';
-  const cost = costOf(record, events);
   let state: JsonObject = {};
   for (const event of events) state = { ...state, ...deltaOf(event) };
   const { [metadataKey]: _, ...changed } = state;
@@ -79,8 +78,7 @@ export function turnOf(key: Key, session: Session, runs: Run[], run: string): Tu
     key, run, title: titleOf(session), events, steps, answer, models: [...new Set(said.flatMap((e) => e.modelVersion ?? []))],
     ...(session.forkedFrom?.replayOf === run ? { replayOf: run } : {}),
     status: record?.status ?? statusOf(events), modelCalls: said.length, toolCalls: steps.filter((s) => s.kind === 'call').length,
-    tokens: tokensOf(events), took: (line.end ?? line.start) - line.start, state: changed,
-    ...(cost === undefined ? {} : { cost }),
+    tokens: tokensOf(events), cost: costOf(record, events, prices), took: (line.end ?? line.start) - line.start, state: changed,
   };
 }
 
@@ -104,17 +102,20 @@ export function tokensOf(events: Event[]): Tokens {
   return sum;
 }
 
-/** What the server says that a run has cost, if it does. */
-export function costOf(run: Run | undefined, events: Event[]): number | undefined {
-  const read = (of: unknown) => {
-    const value = (of as { costUsd?: unknown } | undefined)?.costUsd;
-    return typeof value === 'number' ? value : undefined;
-  };
-  const own = read(run) ?? read(run?.usageMetadata);
-  if (own !== undefined) return own;
-  const each = events.flatMap((e) => read(e.usageMetadata) ?? []);
-  return each.length > 0 ? each.reduce((a, b) => a + b, 0) : undefined;
+/**
+ * What a run has cost: as the server has stored it, or with the prices of now if it has not, which
+ * is so for runs in progress and for repetitions.
+ */
+export function costOf(run: Run | undefined, events: Event[], prices: Prices | undefined): Cost {
+  if (run?.costUsd !== undefined || run?.unpricedTokens !== undefined) return sumCosts([run]);
+  return sumCosts(events.map((e) => countedOf(e, prices)));
 }
+
+const countedOf = (e: Event, prices: Prices | undefined) => {
+  if (!e.usageMetadata?.totalTokenCount) return {};
+  const { usd, unpriced } = costOfCall(prices, e.modelVersion, e.usageMetadata);
+  return { ...(usd === undefined ? {} : { costUsd: usd }), unpricedTokens: unpriced };
+};
 
 /** The steps of the events of a run. The result of a call belongs to the call. */
 export function stepsOf(events: Event[]): Step[] {
@@ -134,7 +135,7 @@ export function stepsOf(events: Event[]): Step[] {
       } else if (part.text !== undefined) {
         const kind = part.thought ? 'thought' : author === 'user' ? 'message' : 'text';
         const last = steps.at(-1);
-        if (last?.event === event && last.kind === kind) last.text += part.text;
+        if (last?.event === event && last.kind === kind) last.text += /\s$/.test(last.text) || /^\s/.test(part.text) ? part.text : `\n${part.text}`; // the conversation shows each on a line of its own
         else if (part.text) add(kind, { text: part.text });
       } else if (part.executableCode) add('code', { name: part.executableCode.language ?? '', text: part.executableCode.code ?? '' });
       else if (part.codeExecutionResult) add('code', { name: part.codeExecutionResult.outcome ?? '', text: part.codeExecutionResult.output ?? '' });
@@ -206,12 +207,14 @@ export interface Line {
   /** In seconds, and where it is known. */
   took?: number;
   tokens: number;
+  /** With the prices of now. */
+  cost: Cost;
   /** How the call of the model went, in words. */
   pace: string[];
 }
 
 /** Which steps are lines of their own: all but questions to the user, which are shown as what they are about. */
-export function linesOfTurn(events: Event[], timeline: Timeline): Line[] {
+export function linesOfTurn(events: Event[], timeline: Timeline, prices?: Prices): Line[] {
   const counted = new Set<Event>();
   return stepsOf(events).filter((s) => !hidden(s)).map((step, i) => {
     const first = !counted.has(step.event);
@@ -221,7 +224,8 @@ export function linesOfTurn(events: Event[], timeline: Timeline): Line[] {
       ? bars.find((b) => b.kind !== 'agent' && b.kind !== 'model' && (b.key === `tool-${step.id}` || (b.event === step.answered?.id && b.label === step.name)))
       : bars.find((b) => b.kind === 'model' && b.event === step.event.id);
     const took = bar?.end === undefined ? undefined : bar.end - bar.start;
-    return { key: `${step.event.id}-${i}`, step, tokens: first ? (step.event.usageMetadata?.totalTokenCount ?? 0) : 0, ...(took === undefined ? {} : { took }), pace: bar ? paceWords(bar) : [] };
+    const cost = sumCosts(first ? [countedOf(step.event, prices)] : []);
+    return { key: `${step.event.id}-${i}`, step, tokens: first ? (step.event.usageMetadata?.totalTokenCount ?? 0) : 0, cost, ...(took === undefined ? {} : { took }), pace: bar ? paceWords(bar) : [] };
   });
 }
 

@@ -3,6 +3,7 @@ import type { Schemas } from '@parley-run/client';
 
 export type Webhook = Schemas['Webhook'];
 export type DeliveryPage = Schemas['WebhookDeliveryPage'];
+export type FailedPage = Schemas['FailedDeliveryPage'];
 
 /** The types of events that a receiver can choose from, in words. */
 export const events = {
@@ -33,6 +34,23 @@ export function requestOf(d: Draft): Record<string, unknown> {
   if (d.description.trim()) body['description'] = d.description.trim();
   if (d.events.length < Object.keys(events).length) body['events'] = d.events;
   return body;
+}
+
+/** What a form shows of a webhook. */
+export const draftOf = (w: Webhook): Draft => ({
+  id: w.id, url: w.url, description: w.description ?? '', events: (Object.keys(events) as EventType[]).filter((type) => w.events.includes(type)),
+});
+
+/** The body of the request that changes a webhook to a draft. */
+export function patchOf(d: Draft): Record<string, unknown> {
+  const { id: _, ...body } = requestOf(d);
+  return { description: null, events: null, ...body };
+}
+
+/** Whose a delivery is that was given up, in words. */
+export function whose(d: FailedPage['deliveries'][number]): string {
+  if (d.webhookId) return d.webhookId;
+  return { 'webhook-run': 'webhook of a request', a2a: 'push notification of A2A' }[d.kind] ?? d.kind;
 }
 
 /** The events of a webhook, in a few words. */

@@ -33,14 +33,14 @@ export default function ApiScreen() {
           <CurlMenu />
         </div>
         <input data-search type="search" aria-label="Search operations" placeholder="Search operations   /" className="field mb-3 w-full" value={search} onChange={(e) => setSearch(e.target.value)} />
-        {found.length === 0 && <p className="px-1 text-soft">No operation is like that.</p>}
+        {found.length === 0 && <p className="px-1 text-soft">No matches</p>}
         {tags.map((tag) => (
           <section key={tag} className="mb-3">
             <h2 className="label px-1">{tag}</h2>
             <ul>
               {found.filter((o) => o.tag === tag).map((o) => (
                 <li key={o.id}>
-                  <button type="button" aria-current={o.id === wanted} onClick={() => setQuery({ operation: o.id })} className="w-full rounded-md px-1.5 py-1 text-left hover:bg-sunk aria-[current=true]:bg-tint">
+                  <button type="button" ref={o.id === wanted ? intoView : undefined} aria-current={o.id === wanted} onClick={() => setQuery({ operation: o.id })} className="w-full rounded-md px-1.5 py-1 text-left hover:bg-sunk aria-[current=true]:bg-tint">
                     <span className="block truncate">{o.summary}</span>
                     <span className="block truncate font-mono text-2xs text-faint"><Method name={o.method} /> {o.path}</span>
                   </button>
@@ -62,6 +62,9 @@ export default function ApiScreen() {
     </div>
   );
 }
+
+/** Shows the operation that an address names in the list, which is long. */
+const intoView = (item: HTMLElement | null) => item?.scrollIntoView({ block: 'nearest' });
 
 const methodTone: Record<string, string> = { GET: 'text-busy', POST: 'text-good', PATCH: 'text-wait', DELETE: 'text-bad' };
 
@@ -92,7 +95,7 @@ function OperationView({ operation, doc, back }: { operation: Operation; doc: Js
   };
   const submit = async () => {
     setProblem('');
-    const missing = operation.parameters.find((p) => p.in === 'path' && !values[p.name]);
+    const missing = shown.find((p) => p.required && !values[p.name]);
     if (missing) return setProblem(`${missing.name} is needed.`);
     setBusy(true);
     const began = performance.now();
@@ -106,6 +109,7 @@ function OperationView({ operation, doc, back }: { operation: Operation; doc: Js
     setBusy(false);
   };
   const asked = () => { try { return call(); } catch { return { method: operation.method as Call['method'], path: expand(operation, values), body }; } };
+  const shown = operation.parameters.filter((p) => p.in !== 'header');
   const field = (name: string) => ({ className: 'field w-full font-mono text-xs', value: values[name] ?? '', onChange: (e: { target: { value: string } }) => setValues({ ...values, [name]: e.target.value }) });
   return (
     <article>
@@ -115,11 +119,11 @@ function OperationView({ operation, doc, back }: { operation: Operation; doc: Js
       {operation.description && <Markdown text={operation.description} />}
       <form className="mt-5 space-y-3 rounded-lg border border-line bg-sheet p-4" onSubmit={(e) => (e.preventDefault(), void submit())}>
         <h3 className="label">try it, on this server</h3>
-        <div className="grid gap-3 sm:grid-cols-2">
-          {operation.parameters.filter((p) => p.in !== 'header').map((p) => (
-            <Field key={p.name} label={p.in === 'path' ? p.name : `${p.name} (optional)`} note={<Small text={p.description} />}><input {...field(p.name)} /></Field>
+        {shown.length > 0 && <div className="grid gap-3 sm:grid-cols-2">
+          {shown.map((p) => (
+            <Field key={p.name} label={p.required ? p.name : `${p.name} (optional)`} note={<Small text={p.description} />}><input {...field(p.name)} /></Field>
           ))}
-        </div>
+        </div>}
         {operation.bodyType && (
           <Field label={`body, ${operation.bodyType}`}>
             <textarea rows={Math.min(14, Math.max(4, body.split('\n').length))} spellCheck={false} className="field w-full font-mono text-xs" value={body} onChange={(e) => setBody(e.target.value)} />

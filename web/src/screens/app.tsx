@@ -29,12 +29,12 @@ export default function AppScreen({ app }: { app: string }) {
         <>
           <Button onClick={() => navigate(to.usage(app))}>Usage</Button>
           <Button onClick={() => navigate(to.user(app, user, 'sessions'))}>Sessions</Button>
-          <NewSession app={app} user={user} />
+          {info.error && summary?.error ? <Button onClick={() => void info.refetch()}>Refresh</Button> : <NewSession app={app} user={user} />}
         </>
       }
     >
       {info.isPending && <Loading what="the application" />}
-      {summary?.reloadError && <div className="mb-6"><NotLoaded title="The last change could not be loaded" why={summary.reloadError}>The code before it is running. Fix the file and save it.</NotLoaded></div>}
+      {summary?.reloadError && <div className="mb-6"><NotLoaded title="The last change could not be loaded" why={summary.reloadError}>The previous version is still running. Fix the file and save it.</NotLoaded></div>}
       {info.error && summary?.error && <NotLoaded title={`${app} cannot be loaded`} why={summary.error}>{fixIt}</NotLoaded>}
       {info.error && !summary?.error && <Problem error={info.error} what={`${app} cannot be shown`} retry={() => void info.refetch()} />}
       {info.data && (

@@ -26,7 +26,7 @@ export function AppsScreen() {
       {apps.isPending && <Loading what="the applications" />}
       {apps.error && <Problem error={apps.error} what="The applications could not be listed" retry={() => void apps.refetch()} />}
       {apps.data?.length === 0 && (
-        <Empty title="No application is here yet">
+        <Empty title="No applications yet">
           Run <code className="font-mono text-xs">parley create my_agent</code> in the agent directory, and this page shows it.
         </Empty>
       )}

@@ -8,16 +8,19 @@ import { Link, navigate, to, useQuery } from '../router';
 import { Dialog } from '../ui/dialog';
 import { Icon } from '../ui/icons';
 import { JsonView } from '../ui/json';
+import { Markdown } from '../ui/markdown';
 import { Action, Button, Empty, Field, Loading, Problem, Refusable, Shown, When } from '../ui/parts';
 import { Screen } from '../ui/screen';
 import { say } from '../ui/toast';
-import { isPicture } from '../workbench/files';
+import { isPicture, isSound, isVideo, Player, typeOf } from '../workbench/files';
+import { useTitles } from './titles';
 
 const shared = 'user:';
 
 /** The files of a session, and those that all sessions of its user share. */
 export default function ArtifactsScreen({ id, name }: { id: Key; name: string }) {
   const names = useData({ queryKey: ['artifacts', id], queryFn: ({ signal }) => ask<string[]>(calls.artifacts(id), signal) });
+  const titles = useTitles(id.app, id.user);
   const [adding, setAdding] = useState(false);
   const groups: [string, string[]][] = [
     ['this session', (names.data ?? []).filter((n) => !n.startsWith(shared))],
@@ -27,7 +30,7 @@ export default function ArtifactsScreen({ id, name }: { id: Key; name: string })
     <Screen
       wide
       title="Artifacts"
-      note={<>Files that <Link href={to.session(id)} className="font-semibold text-ink underline">{id.session}</Link> and other sessions of {id.user} with {id.app} have saved. Every change is a version of its own.</>}
+      note={<>Files that <Link href={to.session(id)} className="font-semibold text-ink underline">{titles.get(id.session) || id.session}</Link> and other sessions of {id.user} with {id.app} have saved. Every change is a version of its own.</>}
       call={calls.artifacts(id)}
       actions={
         <>
@@ -39,7 +42,7 @@ export default function ArtifactsScreen({ id, name }: { id: Key; name: string })
       {names.isPending && <Loading what="the artifacts" />}
       {names.error && <Problem error={names.error} what="The artifacts could not be listed" retry={() => void names.refetch()} />}
       {names.data?.length === 0 && (
-        <Empty title="Nothing is saved yet" action={<Refusable icon="up" onClick={() => setAdding(true)}>Upload a file</Refusable>}>
+        <Empty title="No files yet" action={<Refusable icon="up" onClick={() => setAdding(true)}>Upload a file</Refusable>}>
           Tools save files here, and agents and people find them again by their names.
         </Empty>
       )}
@@ -86,13 +89,13 @@ function File({ id, name }: { id: Key; name: string }) {
   const list = [...versions.data].sort((a, b) => b.version - a.version);
   const chosen = wanted === null ? list[0] : list.find((v) => String(v.version) === wanted);
   if (!chosen) {
-    return <div>{back}<Empty title={list.length === 0 ? 'There is no such file' : 'There is no such version'} action={<Button onClick={() => navigate(to.artifact(id, list.length === 0 ? '' : name))}>{list.length === 0 ? 'Show all files' : 'Show the newest'}</Button>}><code className="font-mono text-xs">{name}</code></Empty></div>;
+    return <div>{back}<Empty title={list.length === 0 ? 'File not found' : 'Version not found'} action={<Button onClick={() => navigate(to.artifact(id, list.length === 0 ? '' : name))}>{list.length === 0 ? 'Show all files' : 'Show the newest'}</Button>}><code className="font-mono text-xs">{name}</code></Empty></div>;
   }
   const call = calls.artifact(id, name, chosen.version);
   const remove = () =>
     void ask(calls.deleteArtifact(id, name))
       .then(() => {
-        say('The file is gone.');
+        say('The file is deleted.');
         client.removeQueries({ queryKey: ['artifact-versions', id, name] });
         void client.invalidateQueries({ queryKey: ['artifacts', id] });
         navigate(to.artifact(id));
@@ -127,7 +130,7 @@ function File({ id, name }: { id: Key; name: string }) {
       )}
       <Dialog open={deleting} onClose={() => setDeleting(false)} title="Delete the file?" note={<>All {list.length} versions of {name} are deleted. This cannot be undone.</>}>
         <div className="flex justify-end gap-2">
-          <Button onClick={() => setDeleting(false)}>Keep it</Button>
+          <Button onClick={() => setDeleting(false)}>Cancel</Button>
           <Action tone="danger" icon="trash" call={calls.deleteArtifact(id, name)} onClick={remove}>Delete</Action>
         </div>
       </Dialog>
@@ -138,11 +141,14 @@ function File({ id, name }: { id: Key; name: string }) {
 const mostText = 256 << 10;
 const isText = (mimeType: string) => /^text\/|[/+](json|xml|yaml|x-yaml|javascript|typescript|x-ndjson|jsonl|toml|csv)\b/.test(mimeType);
 
+const isMarkdown = (type: string, name: string) => /^text\/(x-)?markdown$/.test(type) || (type === 'text/plain' && /\.(md|markdown)$/i.test(name));
+
 /** What is in a version, if it can be shown: what a file says of itself must not do anything here. */
 function Preview({ id, name, version }: { id: Key; name: string; version: ArtifactVersion }) {
   const call = calls.artifact(id, name, version.version);
   const frame = 'overflow-auto rounded-lg border border-line bg-sheet';
-  const type = version.mimeType.split(';')[0]!.trim();
+  const type = typeOf(version);
+  const [asSource, setAsSource] = useState(false);
   const text = useData({
     queryKey: ['artifact-text', id, name, version.version],
     enabled: isText(type),
@@ -160,16 +166,22 @@ function Preview({ id, name, version }: { id: Key; name: string; version: Artifa
     },
   });
   if (isPicture(type)) return <div className={`${frame} p-3`}><img src={call.path} alt={name} className="max-h-[70vh] max-w-full" /></div>;
+  if (isSound(type) || isVideo(type)) return <div className={`${frame} p-3`}><Player mimeType={type} address={call.path} name={name} /></div>;
   if (!isText(type)) {
-    return <Empty title="There is no preview of this kind of file">{type === 'application/pdf' ? 'Download the PDF to read it.' : 'Download it to see what is in it.'}</Empty>;
+    // A browser shows a PDF in a viewer of its own, which runs scripts of the file and follows its links.
+    return <Empty title="No preview">{type === 'application/pdf' ? 'Download the PDF to read it.' : 'Files of this type cannot be shown here. Download it to open it.'}</Empty>;
   }
   if (text.isPending) return <Loading what="the text" />;
   if (text.error) return <Problem error={text.error} what="The file could not be read" retry={() => void text.refetch()} />;
+  const markdown = isMarkdown(type, name) && text.data.text !== '';
   return (
-    <div className={`${frame} max-h-[70vh] px-4 py-3`} tabIndex={0} role="region" aria-label={`Content of ${name}`}>
-      {text.data.text === '' ? <p className="text-soft">The file is empty.</p> : <Text type={type} text={text.data.text} />}
-      {text.data.more > 0 && <p className="mt-2 text-soft">… and {Math.ceil(text.data.more / 1024)} KB more. Download it to see all.</p>}
-    </div>
+    <>
+      {markdown && <div className="mb-1.5 flex justify-end"><Button tone="quiet" aria-pressed={asSource} onClick={() => setAsSource(!asSource)}>{asSource ? 'Show the preview' : 'Show the source'}</Button></div>}
+      <div className={`${frame} max-h-[70vh] px-4 py-3`} tabIndex={0} role="region" aria-label={`Content of ${name}`}>
+        {text.data.text === '' ? <p className="text-soft">The file is empty.</p> : markdown && !asSource ? <Markdown text={text.data.text} /> : <Text type={type} text={text.data.text} />}
+        {text.data.more > 0 && <p className="mt-2 text-soft">… and {Math.ceil(text.data.more / 1024)} KB more. Download it to see all.</p>}
+      </div>
+    </>
   );
 }
 

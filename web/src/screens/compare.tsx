@@ -3,11 +3,11 @@ import { Fragment, useEffect, useMemo, useRef, useState, type ReactNode } from '
 
 import { calls } from '../api/calls';
 import { ask } from '../api/client';
-import type { Json, Overview, Run, Session } from '../api/types';
+import type { Json, Run, Session } from '../api/types';
 import { useCommands } from '../commands';
 import { titleOf } from '../log/labels';
 import { seconds } from '../log/timeline';
-import { dollars } from '../log/cost';
+import { costWords } from '../log/cost';
 import { align, sortedJson, statesOf, type Aligned, type Step, type Turn } from '../log/turn';
 import { Link, navigate, to, useQuery } from '../router';
 import { typing } from '../shortcuts';
@@ -16,6 +16,7 @@ import { DiffText, DiffValue } from '../ui/difftext';
 import { Author, Button, Empty, Loading, Problem, Status, When } from '../ui/parts';
 import { Screen } from '../ui/screen';
 import { placesOf, useTurns, type Column, type Place } from './run/turns';
+import { useTitles } from './titles';
 
 /** How many runs are shown beside each other. */
 const most = 6;
@@ -93,7 +94,7 @@ function Comparison({ columns, only, setOnly, remove, first }: ComparisonProps) 
     return () => window.removeEventListener('keydown', onKey);
   });
   useCommands(several ? [{ label: 'Next difference', keys: 'j', act: () => jump(1) }, { label: 'Previous difference', keys: 'k', act: () => jump(-1) }, { label: only ? 'Show all steps' : 'Show only what differs', act: () => setOnly(!only) }] : []);
-  const grid = { gridTemplateColumns: `repeat(${turns.length}, minmax(${turns.length > 2 ? 260 : 0}px, 1fr))` };
+  const grid = { gridTemplateColumns: `repeat(${turns.length}, minmax(${turns.length > 2 ? 224 : 0}px, 1fr))` };
   const line = (key: string, differs: boolean, cells: ReactNode[], title?: string) => (
     <div key={key} role="row" tabIndex={-1} data-differs={differs} className={`border-t outline-offset-[-2px] md:grid ${differs ? 'bg-waittint/50 shadow-[inset_3px_0_0_var(--wait)]' : ''}`} style={grid}>
       {title && <div role="rowheader" className="label px-4 pt-1.5 md:col-span-full">{title}{differs && <span className="ml-2 text-wait">differs</span>}</div>}
@@ -157,7 +158,7 @@ function factsOf(turns: Turn[]): { name: string; values: string[] }[] {
     ['models', (t) => t.models.join(', ')],
     ['calls', (t) => `${t.modelCalls} of models, ${t.toolCalls} of tools`],
     ['tokens', (t) => (t.tokens.total ? `${t.tokens.total.toLocaleString()} (${t.tokens.input.toLocaleString()} in, ${t.tokens.output.toLocaleString()} out)` : '')],
-    ['cost', (t) => (t.cost === undefined ? '' : dollars(t.cost))],
+    ['cost', (t) => costWords(t.cost)],
   ];
   return facts.map(([name, of]) => ({ name, values: turns.map(of) })).filter((f) => f.values.some(Boolean));
 }
@@ -193,8 +194,8 @@ function StateCell({ value, base, n }: { value: Json | undefined; base: Json | u
 
 /** Runs that can be added: replays and branches of what is there, and recent ones. */
 function Picker({ app, user, places, add }: { app: string; user: string; places: Place[]; add: (place: Place) => void }) {
-  const runs = useData({ queryKey: ['runs', app, user], queryFn: ({ signal }) => ask<Run[]>(calls.recentRuns(app, user), signal) });
-  const sessions = useData({ queryKey: ['titles', app, user], queryFn: ({ signal }) => ask<Overview[]>(calls.sessions(app, user, { pageSize: 100 }), signal) });
+  const runs = useData({ queryKey: ['recent-runs', app, user], queryFn: ({ signal }) => ask<Run[]>(calls.allRuns(app, user), signal) });
+  const names = useTitles(app, user);
   const own = places.find((p) => p.user === user);
   const family = useData({
     queryKey: ['family', app, user, own?.session],
@@ -205,7 +206,6 @@ function Picker({ app, user, places, add }: { app: string; user: string; places:
       return ask<Session[]>(calls.branches(key, session.forkedFrom?.rootId ?? session.id), signal);
     },
   });
-  const names = new Map(sessions.data?.map((row) => [row.session.id, row.title]));
   const taken = (session: string, run?: string) => places.some((p) => p.session === session && (run === undefined || p.run === run));
   const related = (family.data ?? []).filter((s) => !taken(s.id)).map((s) => ({
     key: s.id, title: titleOf(s), note: s.forkedFrom?.replayOf ? 'replay' : s.forkedFrom ? 'branch' : 'original', time: s.lastUpdateTime,

@@ -16,7 +16,7 @@ export function Connect({ app }: { app: string }) {
     <section aria-labelledby="connect" className="mb-6 rounded-lg border border-line bg-sheet">
       <header className="px-4 pt-3 pb-1">
         <h2 id="connect" className="text-base font-semibold">Connect</h2>
-        <p className="text-soft">Other clients talk to the same sessions. Choose the protocol of yours.</p>
+        <p className="text-soft">Other clients talk to the same sessions. Choose the protocol of your client.</p>
       </header>
       {faces.isPending && <div className="px-4"><Loading what="the protocols" /></div>}
       {faces.error && <div className="p-4"><Problem error={faces.error} what="The protocols could not be listed" retry={() => void faces.refetch()} /></div>}

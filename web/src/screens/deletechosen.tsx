@@ -38,7 +38,7 @@ export function DeleteChosen({ app, user, chosen, clear, all }: Props) {
       <Refusable tone="danger" icon="trash" onClick={() => setAsking(true)}>Delete</Refusable>
       <Dialog open={asking} onClose={() => setAsking(false)} title={`Delete ${count}?`} note="They are deleted with their history and their files, and their runs end. This cannot be undone. Branches that were made of them stay.">
         <div className="flex justify-end gap-2">
-          <Button onClick={() => setAsking(false)}>Keep them</Button>
+          <Button onClick={() => setAsking(false)}>Cancel</Button>
           <Action tone="danger" icon="trash" call={requests} onClick={() => void remove()}>Delete</Action>
         </div>
       </Dialog>

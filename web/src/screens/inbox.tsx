@@ -1,20 +1,22 @@
-import { useQuery as useData, useQueryClient } from '@tanstack/react-query';
+import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 
 import { calls } from '../api/calls';
-import { ask, nextPage, request } from '../api/client';
+import { ask } from '../api/client';
+import { usePages } from '../api/usepages';
 import type { JsonObject, Part } from '../api/types';
 import { left, pendingIn, whoMay, type Entry, type InboxLink } from '../log/inbox';
 import { Link, navigate, setQuery, to, useQuery } from '../router';
 import { useApps } from '../scope';
 import { Dialog } from '../ui/dialog';
+import { filterClass, TextFilter, UserFilter } from '../ui/filters';
 import { JsonView } from '../ui/json';
+import { More } from '../ui/more';
 import { Action, Button, copy, Empty, Field, Loading, Problem, When } from '../ui/parts';
 import { Screen } from '../ui/screen';
 import { say } from '../ui/toast';
 import { RequestCard } from '../workbench/requests';
-
-const select = 'h-8 min-w-0 rounded-md border border-rule bg-sheet px-2 max-md:h-9';
+import { SavedFilters } from './savedsearches';
 
 /** All that waits for people, in the sessions that the caller may see. */
 export default function InboxScreen() {
@@ -26,14 +28,7 @@ export default function InboxScreen() {
   const [link, setLink] = useState<InboxLink>();
   const [assigned, setAssigned] = useState<Entry>();
   const [person, setPerson] = useState('');
-  const list = useData({
-    queryKey: key,
-    refetchInterval: 5000,
-    queryFn: async ({ signal }) => {
-      const { value, response } = await request<Entry[]>(calls.inbox(filter), signal);
-      return { entries: value, more: nextPage(response) !== undefined };
-    },
-  });
+  const list = usePages<Entry>(key, calls.inbox(filter), { every: 5000 });
   const send = async (what: () => Promise<unknown>, done: string) => {
     try {
       await what();
@@ -48,40 +43,41 @@ export default function InboxScreen() {
   };
   const responseOf = (part: Part) => (part.functionResponse?.response ?? {}) as JsonObject;
   const filtered = Object.values(filter).some(Boolean);
-  const assign = (entry: Entry, assignee: string | null) => send(() => ask(calls.assignEntry(entry.id, assignee)), assignee ? `It is assigned to ${assignee}.` : 'It is assigned to none.');
+  const assign = (entry: Entry, assignee: string | null) => send(() => ask(calls.assignEntry(entry.id, assignee)), assignee ? `It is assigned to ${assignee}.` : 'It is no longer assigned.');
   return (
     <Screen title="Inbox" note="Logins, confirmations and questions that agents have for people. Their sessions are free in the meantime." call={calls.inbox(filter)}>
       <div className="mb-5 flex flex-wrap gap-2" role="group" aria-label="Filters">
-        <select aria-label="Application" className={select} value={filter.appName} onChange={(e) => setQuery({ app: e.target.value })}>
+        <select aria-label="Application" className={filterClass} value={filter.appName} onChange={(e) => setQuery({ app: e.target.value })}>
           <option value="">all applications</option>
           {apps.map((app) => <option key={app.name}>{app.name}</option>)}
         </select>
-        <select aria-label="Kind" className={select} value={filter.kind} onChange={(e) => setQuery({ kind: e.target.value })}>
+        <select aria-label="Kind" className={filterClass} value={filter.kind} onChange={(e) => setQuery({ kind: e.target.value })}>
           <option value="">everything</option>
           <option value="confirmation">confirmations</option>
           <option value="input">questions</option>
           <option value="login">logins</option>
           <option value="result">results</option>
         </select>
-        <input aria-label="User" placeholder="all users" spellCheck={false} className={`${select} w-32`} defaultValue={filter.userId} key={`u${filter.userId}`} onBlur={(e) => setQuery({ user: e.target.value.trim() })} onKeyDown={(e) => e.key === 'Enter' && setQuery({ user: e.currentTarget.value.trim() })} />
-        <input aria-label="Assigned to" placeholder="assigned to" spellCheck={false} className={`${select} w-32`} defaultValue={filter.assignee} key={`a${filter.assignee}`} onBlur={(e) => setQuery({ assignee: e.target.value.trim() })} onKeyDown={(e) => e.key === 'Enter' && setQuery({ assignee: e.currentTarget.value.trim() })} />
+        <UserFilter value={filter.userId} change={(user) => setQuery({ user })} />
+        <TextFilter label="Assigned to" placeholder="assigned to" value={filter.assignee} change={(assignee) => setQuery({ assignee })} />
+        <SavedFilters screen="inbox" />
       </div>
       {list.isPending && <Loading what="the inbox" />}
       {list.error && <Problem error={list.error} what="The inbox could not be opened" retry={() => void list.refetch()} />}
-      {list.data?.entries.length === 0 && !list.data.more && (
-        <Empty title={filtered ? 'Nothing here waits' : 'Nothing waits'} action={filtered ? <Button onClick={() => navigate(to.inbox())}>Show everything</Button> : undefined}>
+      {list.isSuccess && list.rows.length === 0 && !list.hasNextPage && (
+        <Empty title={filtered ? 'No matches' : 'Nothing is waiting'} action={filtered ? <Button onClick={() => navigate(to.inbox())}>Show all</Button> : undefined}>
           When a tool needs a login, a confirmation or an answer, it is asked for here and in the conversation.
         </Empty>
       )}
       <ul className="space-y-6">
-        {list.data?.entries.map((entry) => {
+        {list.rows.map((entry) => {
           const id = { app: entry.appName, user: entry.userId, session: entry.sessionId };
           return (
             <li key={entry.id} data-entry={entry.kind}>
               <div className="mb-1.5 flex flex-wrap items-baseline gap-x-3 gap-y-1">
                 <Link href={to.session(id)} className="min-w-0 font-medium [overflow-wrap:anywhere] hover:underline">{entry.sessionTitle || entry.sessionId}</Link>
                 <span className="min-w-0 text-soft [overflow-wrap:anywhere]">{entry.appName} · {entry.userId}</span>
-                <span className="label">since <When time={Date.parse(entry.since) / 1000} /></span>
+                <span className="label">asked <When time={Date.parse(entry.since) / 1000} /></span>
                 {entry.defaultAt ? <span className="label text-wait">answered by the server {left(entry.defaultAt)}</span> : entry.until && <span className="label" title={new Date(entry.until).toLocaleString()}>ends {left(entry.until)}</span>}
                 {entry.escalatedAt && <span className="label text-bad">escalated</span>}
               </div>
@@ -107,8 +103,8 @@ export default function InboxScreen() {
           );
         })}
       </ul>
-      {list.data?.more && <p className="mt-5 text-soft">There is more: choose an application, a user or a kind.</p>}
-      <Dialog open={assigned !== undefined} onClose={() => setAssigned(undefined)} title="Who takes care of it?" note="Everyone who may answer still may.">
+      <More of={list} />
+      <Dialog open={assigned !== undefined} onClose={() => setAssigned(undefined)} title="Assign to a person" note="Everyone who may answer still may.">
         <form
           onSubmit={(e) => {
             e.preventDefault();

@@ -19,7 +19,7 @@ export default function LoginsScreen({ app, user }: { app: string; user: string 
   const list = useQuery({ queryKey: key, queryFn: ({ signal }) => ask<StoredCredential[]>(calls.credentials(app, user), signal) });
   const revoke = (one: StoredCredential) =>
     void ask(calls.revoke(app, user, one.name, one.sessionId))
-      .then(() => (say('The login is forgotten.'), client.invalidateQueries({ queryKey: key })))
+      .then(() => (say('The login is revoked.'), client.invalidateQueries({ queryKey: key })))
       .catch((error: Error) => say(error.message, 'bad'));
   return (
     <Screen
@@ -31,11 +31,11 @@ export default function LoginsScreen({ app, user }: { app: string; user: string 
     >
       {list.isPending && <Loading what="the logins" />}
       {list.error && <Problem error={list.error} what="The logins could not be listed" retry={() => void list.refetch()} />}
-      {list.data?.length === 0 && <Empty title="No login is kept">When a tool needs one, it asks in the conversation, and in the inbox.</Empty>}
+      {list.data?.length === 0 && <Empty title="No logins">When a tool needs one, it asks in the conversation, and in the inbox.</Empty>}
       <ul className="space-y-2">
         {list.data?.map((one) => (
           <li key={one.name + one.sessionId} className="flex flex-wrap items-center gap-x-4 gap-y-1 rounded-lg border border-line bg-sheet px-4 py-2.5">
-            <div className="min-w-0 flex-1">
+            <div className="min-w-0 flex-1 max-sm:basis-full">
               <p className="font-medium">{nameOf(one)} <span className="label">{one.authType}</span></p>
               <p className="flex flex-wrap gap-1">
                 {one.scopes.map((scope) => (
@@ -43,7 +43,7 @@ export default function LoginsScreen({ app, user }: { app: string; user: string 
                 ))}
               </p>
             </div>
-            <span className="text-xs text-faint">
+            <span className="text-xs text-faint max-sm:flex-1">
               {one.sessionId ? <>for <Link className="underline" href={to.session({ app, user, session: one.sessionId })}>one session</Link></> : 'for all sessions'}
               {one.grantTime ? <> · given <When time={one.grantTime} /></> : null}
             </span>
@@ -58,7 +58,7 @@ export default function LoginsScreen({ app, user }: { app: string; user: string 
         note={asked && <>Tools of {app} cannot act for {user} at {nameOf(asked)} any more{asked.sessionId ? ' in this session' : ''}. The user has to log in again.</>}
       >
         <div className="flex justify-end gap-2">
-          <Button onClick={() => setAsked(undefined)}>Keep it</Button>
+          <Button onClick={() => setAsked(undefined)}>Cancel</Button>
           {asked && <Action tone="danger" call={calls.revoke(app, user, asked.name, asked.sessionId)} onClick={() => (setAsked(undefined), revoke(asked))}>Revoke</Action>}
         </div>
       </Dialog>

@@ -1,12 +1,14 @@
-import { useInfiniteQuery, useQueryClient } from '@tanstack/react-query';
+import { useQueryClient } from '@tanstack/react-query';
 import { useDeferredValue, useState } from 'react';
 
 import { calls } from '../api/calls';
-import { ask, nextPage, request } from '../api/client';
+import { ask } from '../api/client';
+import { usePages } from '../api/usepages';
 import type { Part } from '../api/types';
 import { Link, to } from '../router';
 import { ScopePicker } from '../scopepicker';
 import { Dialog } from '../ui/dialog';
+import { More } from '../ui/more';
 import { Action, Author, Button, Empty, Field, Loading, Problem, When } from '../ui/parts';
 import { Screen } from '../ui/screen';
 import { say } from '../ui/toast';
@@ -29,16 +31,8 @@ export default function MemoryScreen({ app, user }: { app: string; user: string 
   const wanted = useDeferredValue(search.trim());
   const [edited, setEdited] = useState<{ memory: Memory; text: string }>();
   const [asked, setAsked] = useState<Memory | 'all'>();
-  const found = useInfiniteQuery({
-    queryKey: ['memory', app, user, wanted],
-    initialPageParam: calls.memory(app, user, wanted).path,
-    queryFn: async ({ pageParam, signal }) => {
-      const { value, response } = await request<Memory[]>({ method: 'GET', path: pageParam }, signal);
-      return { rows: value, next: nextPage(response) };
-    },
-    getNextPageParam: (page) => page.next,
-  });
-  const rows = found.data?.pages.flatMap((p) => p.rows) ?? [];
+  const found = usePages<Memory>(['memory', app, user, wanted], calls.memory(app, user, wanted));
+  const { rows } = found;
   const send = async (call: ReturnType<typeof calls.forget>, done: string) => {
     try {
       await ask(call);
@@ -63,8 +57,8 @@ export default function MemoryScreen({ app, user }: { app: string; user: string 
       {found.isPending && <Loading what="the memory" />}
       {found.error && <Problem error={found.error} what="The memory could not be read" retry={() => void found.refetch()} />}
       {found.isSuccess && rows.length === 0 && (wanted
-        ? <Empty title="Nothing is remembered with these words" action={<Button onClick={() => setSearch('')}>Show everything</Button>}>Whole words are found, in any order.</Empty>
-        : <Empty title={`Nothing is remembered of ${user}`}>A session is added by an agent, or with the API. Then agents find what was said in it.</Empty>)}
+        ? <Empty title="No matches" action={<Button onClick={() => setSearch('')}>Show all</Button>}>Whole words are found, in any order.</Empty>
+        : <Empty title={`No memories of ${user}`}>A session is added by an agent, or with the API. Then agents find what was said in it.</Empty>)}
       <ul className="space-y-2">
         {rows.map((one) => (
           <li key={one.id} data-memory={one.id} className="rounded-lg border border-line bg-sheet px-4 py-2.5">
@@ -85,11 +79,7 @@ export default function MemoryScreen({ app, user }: { app: string; user: string 
           </li>
         ))}
       </ul>
-      {found.hasNextPage && (
-        <div className="mt-4 flex justify-center">
-          <Button onClick={() => void found.fetchNextPage()} disabled={found.isFetchingNextPage}>{found.isFetchingNextPage ? 'Reading…' : 'Show more'}</Button>
-        </div>
-      )}
+      <More of={found} />
       <Dialog open={edited !== undefined} onClose={() => setEdited(undefined)} title="Edit the memory" note="Agents find the new text. What was said in the session stays as it is." width="max-w-[640px]">
         {edited && (
           <>
@@ -108,7 +98,7 @@ export default function MemoryScreen({ app, user }: { app: string; user: string 
         note={asked === 'all' ? <>Agents of {app} find nothing of earlier sessions with {user} any more. The sessions stay.</> : asked && <span className="line-clamp-3">{textOf(asked)}</span>}
       >
         <div className="flex justify-end gap-2">
-          <Button onClick={() => setAsked(undefined)}>Keep it</Button>
+          <Button onClick={() => setAsked(undefined)}>Cancel</Button>
           {forget && <Action tone="danger" call={forget} onClick={() => (setAsked(undefined), void send(forget, asked === 'all' ? 'Everything is forgotten.' : 'The memory is deleted.'))}>{asked === 'all' ? 'Forget everything' : 'Delete'}</Action>}
         </div>
       </Dialog>

@@ -1,35 +1,27 @@
-import { useInfiniteQuery } from '@tanstack/react-query';
-
 import { calls } from '../api/calls';
-import { nextPage, ParleyError, request } from '../api/client';
+import { ParleyError } from '../api/client';
+import { usePages } from '../api/usepages';
 import type { FoundEvent } from '../api/types';
 import { Link, to } from '../router';
-import { Button, Problem, When } from '../ui/parts';
+import { More } from '../ui/more';
+import { Problem, When } from '../ui/parts';
+import { useTitles } from './titles';
 
 /** Whether a text has a word, so that it can be searched for. */
 export const hasWord = (text: string) => /[\p{L}\p{N}]/u.test(text);
 
 /** What was said in any session of a user, with the words of a search. */
 export function Said({ app, user, text }: { app: string; user: string; text: string }) {
-  const found = useInfiniteQuery({
-    queryKey: ['said', app, user, text],
-    enabled: hasWord(text),
-    initialPageParam: calls.search(app, user, text).path,
-    queryFn: async ({ pageParam, signal }) => {
-      const { value, response } = await request<FoundEvent[]>({ method: 'GET', path: pageParam }, signal);
-      return { rows: value, next: nextPage(response) };
-    },
-    getNextPageParam: (page) => page.next,
-    retry: false,
-  });
-  const rows = found.data?.pages.flatMap((p) => p.rows) ?? [];
+  const found = usePages<FoundEvent>(['said', app, user, text], calls.search(app, user, text), { enabled: hasWord(text) });
+  const { rows } = found;
+  const titles = useTitles(app, user, { enabled: rows.length > 0 });
   if (!hasWord(text)) return null;
   if (found.error instanceof ParleyError && found.error.status === 501) return <p className="my-6 text-soft">{found.error.message}</p>;
   return (
     <section aria-label="Said in sessions" className="my-6">
       <h2 className="mb-2">Said in sessions</h2>
       {found.error && <Problem error={found.error} what="The search failed" retry={() => void found.refetch()} />}
-      <p role="status" className="text-soft">{found.isPending ? 'Searching…' : rows.length === 0 && !found.hasNextPage && !found.error ? 'Nothing was said with these words.' : ''}</p>
+      <p role="status" className="text-soft">{found.isPending ? 'Searching…' : rows.length === 0 && !found.hasNextPage && !found.error ? 'No matches in what was said.' : ''}</p>
       {rows.length > 0 && (
         <ul className="overflow-hidden rounded-md border bg-sheet">
           {rows.map((hit) => (
@@ -37,7 +29,7 @@ export function Said({ app, user, text }: { app: string; user: string; text: str
               <Link href={hitHref(app, user, hit)} data-hit={hit.eventId} className="flex items-baseline gap-x-3 px-3 py-1.5">
                 <span className="min-w-0 flex-1">
                   <span className="line-clamp-2 break-words"><Snippet of={hit} /></span>
-                  <span className="block truncate text-xs text-soft">{hit.author} in {hit.sessionId}</span>
+                  <span className="block truncate text-xs text-soft">{hit.author} in {titles.get(hit.sessionId) || hit.sessionId}</span>
                 </span>
                 <span className="shrink-0"><When time={hit.timestamp} /></span>
               </Link>
@@ -45,11 +37,7 @@ export function Said({ app, user, text }: { app: string; user: string; text: str
           ))}
         </ul>
       )}
-      {found.hasNextPage && (
-        <div className="mt-3 flex justify-center">
-          <Button onClick={() => void found.fetchNextPage()} disabled={found.isFetchingNextPage}>{found.isFetchingNextPage ? 'Searching…' : 'Show more matches'}</Button>
-        </div>
-      )}
+      <More of={found} label="Show more matches" />
     </section>
   );
 }

@@ -1,17 +1,18 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Fragment, useState } from 'react';
 
-import { calls, type Call } from '../api/calls';
+import { calls } from '../api/calls';
 import { ask } from '../api/client';
 import { clock, complete, draftOf, patchOf, requestOf, textOf, times, type Draft, type Firing, type Schedule } from '../log/schedules';
 import { Link, to } from '../router';
 import { ScopePicker } from '../scopepicker';
 import { Dialog } from '../ui/dialog';
+import { FormDialog, StateField, useSend } from '../ui/formdialog';
 import { Action, Button, Empty, Field, Loading, Problem, Refusable, When } from '../ui/parts';
 import { Screen } from '../ui/screen';
 import { say } from '../ui/toast';
 
-const empty = (): Draft => ({ id: '', kind: 'cron', cron: '0 9 * * MON-FRI', timeZone: Intl.DateTimeFormat().resolvedOptions().timeZone, minutes: '60', at: '', endAt: '', message: '', session: '', concurrency: '', missed: 'skip' });
+const empty = (): Draft => ({ id: '', kind: 'cron', cron: '0 9 * * MON-FRI', timeZone: Intl.DateTimeFormat().resolvedOptions().timeZone, minutes: '60', at: '', startAt: '', endAt: '', message: '', state: '', session: '', concurrency: '', missed: 'skip', missedMinutes: '' });
 const input = 'h-8 w-full rounded-md border border-rule bg-sheet px-2 max-md:h-9';
 
 export default function SchedulesScreen({ app, user }: { app: string; user: string }) {
@@ -19,26 +20,13 @@ export default function SchedulesScreen({ app, user }: { app: string; user: stri
   const key = ['schedules', app, user];
   const [draft, setDraft] = useState<Draft>();
   const [edited, setEdited] = useState<Schedule>(); // undefined for a new one
-  const [problem, setProblem] = useState('');
-  const edit = (one?: Schedule) => (setProblem(''), setEdited(one), setDraft(one ? draftOf(one, empty()) : empty()));
+  const edit = (one?: Schedule) => (setEdited(one), setDraft(one ? draftOf(one, empty()) : empty()));
   const [asked, setAsked] = useState<Schedule>();
   const list = useQuery({ queryKey: key, queryFn: ({ signal }) => ask<Schedule[]>(calls.schedules(app, user), signal), refetchInterval: 10_000 });
+  const took = (done: string, exact = false) => (say(done), client.invalidateQueries({ queryKey: key, exact }));
   // A deleted one has no history to read again.
-  const send = (call: Call, done: string) =>
-    ask(call)
-      .then(() => (say(done), client.invalidateQueries({ queryKey: key, exact: call.method === 'DELETE' })))
-      .catch((error: Error) => say(error.message, 'bad'));
-  const saving = (of: Draft) => (edited ? calls.patchSchedule(app, user, edited.id, patchOf(of, edited)) : calls.createSchedule(app, user, requestOf(of)));
-  const save = async (of: Draft) => {
-    try {
-      await ask(saving(of));
-      setDraft(undefined);
-      say(edited ? 'The schedule is changed.' : 'The schedule is created.');
-      await client.invalidateQueries({ queryKey: key });
-    } catch (error) {
-      setProblem((error as Error).message);
-    }
-  };
+  const send = useSend((_, call, done) => took(done, call.method === 'DELETE'));
+  const saving = (of?: Draft) => (edited ? calls.patchSchedule(app, user, edited.id, of && patchOf(of, edited)) : calls.createSchedule(app, user, of && requestOf(of)));
   return (
     <Screen
       wide
@@ -60,14 +48,14 @@ export default function SchedulesScreen({ app, user }: { app: string; user: stri
                 {one.description && <p className="text-soft">{one.description}</p>}
                 <p className="line-clamp-2 text-soft [overflow-wrap:anywhere]">{textOf(one) || 'changes the state'}</p>
                 <p className="text-xs text-faint">
-                  {one.paused ? 'paused' : one.nextAt ? <>next {one.upcoming.map((time, i) => <Fragment key={time}>{i > 0 && ', then '}<time dateTime={time}>{clock(time)}</time></Fragment>)}</> : 'not due any more'}
-                  {one.endAt && <> · until <time dateTime={one.endAt}>{clock(one.endAt)}</time></>}
+                  {one.paused ? 'paused' : one.nextAt ? <>next {one.upcoming.map((time, i) => <Fragment key={time}>{i > 0 && ', then '}<time dateTime={time}>{clock(time, one.timeZone)}</time></Fragment>)}</> : 'not due any more'}
+                  {one.endAt && <> · until <time dateTime={one.endAt}>{clock(one.endAt, one.timeZone)}</time></>}
                   {one.sessionId ? <> · in <Link className="underline" href={to.session({ app, user, session: one.sessionId })}>one session</Link></> : ' · a new session for each run'}
                 </p>
               </div>
               <div className="flex flex-wrap gap-1.5">
-                <Action call={calls.runSchedule(app, user, one.id)} onClick={() => void send(calls.runSchedule(app, user, one.id), 'The run is started.')}>Run now</Action>
-                <Action call={calls.patchSchedule(app, user, one.id, { paused: !one.paused })} onClick={() => void send(calls.patchSchedule(app, user, one.id, { paused: !one.paused }), one.paused ? 'The schedule is resumed.' : 'The schedule is paused.')}>
+                <Action call={calls.runSchedule(app, user, one.id)} onClick={() => send(calls.runSchedule(app, user, one.id), 'The run is started.')}>Run now</Action>
+                <Action call={calls.patchSchedule(app, user, one.id, { paused: !one.paused })} onClick={() => send(calls.patchSchedule(app, user, one.id, { paused: !one.paused }), one.paused ? 'The schedule is resumed.' : 'The schedule is paused.')}>
                   {one.paused ? 'Resume' : 'Pause'}
                 </Action>
                 <Refusable asks="schedules" onClick={() => edit(one)}>Edit</Refusable>
@@ -78,18 +66,22 @@ export default function SchedulesScreen({ app, user }: { app: string; user: stri
           </li>
         ))}
       </ul>
-      <Dialog open={draft !== undefined} onClose={() => setDraft(undefined)} title={edited ? `Edit ${edited.id}` : 'New schedule'} note="What is sent, and when." width="max-w-[560px]">
-        {draft && <Form draft={draft} named={edited !== undefined} change={(now) => (setProblem(''), setDraft(now))} />}
-        {problem && <p role="alert" className="mt-3 text-bad [overflow-wrap:anywhere]">{problem}</p>}
-        <div className="mt-4 flex justify-end gap-2">
-          <Button onClick={() => setDraft(undefined)}>Cancel</Button>
-          {draft && <Action tone="primary" disabled={!complete(draft, edited)} call={saving(draft)} onClick={() => void save(draft)}>{edited ? 'Save' : 'Create'}</Action>}
-        </div>
-      </Dialog>
+      <FormDialog
+        open={draft !== undefined}
+        onClose={() => setDraft(undefined)}
+        title={edited ? `Edit ${edited.id}` : 'New schedule'}
+        note="What is sent, and when."
+        call={saving(draft)}
+        complete={draft !== undefined && complete(draft, edited)}
+        label={edited ? 'Save' : 'Create'}
+        done={() => void took(edited ? 'The schedule is changed.' : 'The schedule is created.')}
+      >
+        {draft && <Form draft={draft} named={edited !== undefined} change={setDraft} />}
+      </FormDialog>
       <Dialog open={asked !== undefined} onClose={() => setAsked(undefined)} title="Delete the schedule?" note={asked && <>{asked.id} starts no more runs. Its sessions stay.</>}>
         <div className="flex justify-end gap-2">
-          <Button onClick={() => setAsked(undefined)}>Keep it</Button>
-          {asked && <Action tone="danger" call={calls.deleteSchedule(app, user, asked.id)} onClick={() => (setAsked(undefined), void send(calls.deleteSchedule(app, user, asked.id), 'The schedule is deleted.'))}>Delete</Action>}
+          <Button onClick={() => setAsked(undefined)}>Cancel</Button>
+          {asked && <Action tone="danger" call={calls.deleteSchedule(app, user, asked.id)} onClick={() => (setAsked(undefined), send(calls.deleteSchedule(app, user, asked.id), 'The schedule is deleted.'))}>Delete</Action>}
         </div>
       </Dialog>
     </Screen>
@@ -122,7 +114,7 @@ function History({ app, user, id }: { app: string; user: string; id: string }) {
 }
 
 function Form({ draft, named, change }: { draft: Draft; named: boolean; change: (draft: Draft) => void }) {
-  const text = (name: 'id' | 'cron' | 'timeZone' | 'minutes' | 'at' | 'endAt' | 'session') => ({
+  const text = (name: 'id' | 'cron' | 'timeZone' | 'minutes' | 'at' | 'startAt' | 'endAt' | 'session' | 'missedMinutes') => ({
     value: draft[name], className: input, spellCheck: false,
     onChange: (e: { target: { value: string } }) => change({ ...draft, [name]: e.target.value }),
   });
@@ -142,6 +134,7 @@ function Form({ draft, named, change }: { draft: Draft; named: boolean; change: 
       {draft.kind === 'cron' && <Field label="Time zone"><input {...text('timeZone')} placeholder="UTC" /></Field>}
       {draft.kind === 'interval' && <Field label="Minutes"><input type="number" min="0.1" step="any" {...text('minutes')} /></Field>}
       {draft.kind === 'at' && <Field label="Time"><input type="datetime-local" {...text('at')} /></Field>}
+      {draft.kind !== 'at' && <Field label="Not before"><input type="datetime-local" {...text('startAt')} /></Field>}
       {draft.kind !== 'at' && <Field label="Until"><input type="datetime-local" {...text('endAt')} /></Field>}
       <Field label="Missed times">
         <select value={draft.missed} onChange={(e) => change({ ...draft, missed: e.target.value as Draft['missed'] })} className={input}>
@@ -150,6 +143,7 @@ function Form({ draft, named, change }: { draft: Draft; named: boolean; change: 
           <option value="all">start one run each</option>
         </select>
       </Field>
+      <Field label="Missed after minutes"><input type="number" min="0.1" step="any" {...text('missedMinutes')} placeholder="10" /></Field>
       <Field label="Session"><input {...text('session')} placeholder="a new one for each run" /></Field>
       {draft.session.trim() !== '' && (
         <Field label="If the session is busy">
@@ -162,7 +156,8 @@ function Form({ draft, named, change }: { draft: Draft; named: boolean; change: 
           </select>
         </Field>
       )}
-      {!named && <Field label="Name"><input {...text('id')} placeholder="made up" /></Field>}
+      <div className="sm:col-span-2"><StateField text={draft.state} change={(state) => change({ ...draft, state })} /></div>
+      {!named && <Field label="Name"><input {...text('id')} placeholder="generated" /></Field>}
     </div>
   );
 }

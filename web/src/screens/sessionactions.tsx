@@ -29,7 +29,7 @@ export function DeleteDialog({ open, onClose, id, title, remove }: { open: boole
   return (
     <Dialog open={open} onClose={onClose} title="Delete the session?" note={<>{title} is deleted with its history and its files, and its runs end. This cannot be undone. Branches that were made of it stay.</>}>
       <div className="flex justify-end gap-2">
-        <Button onClick={onClose}>Keep it</Button>
+        <Button onClick={onClose}>Cancel</Button>
         <Action tone="danger" icon="trash" call={calls.deleteSession(id)} onClick={remove}>Delete</Action>
       </div>
     </Dialog>
@@ -59,7 +59,7 @@ export function useSessionActions(id: Key) {
     remove: (then?: () => void) =>
       void ask(calls.deleteSession(id))
         .then(() => {
-          say('The session is gone.');
+          say('The session is deleted.');
           refresh();
           then?.();
         })

@@ -1,9 +1,10 @@
-import { useInfiniteQuery } from '@tanstack/react-query';
 import { useEffect, useRef, useState } from 'react';
 
 import { calls } from '../api/calls';
-import { ask, nextPage, request } from '../api/client';
+import { ask } from '../api/client';
+import { usePages } from '../api/usepages';
 import type { JsonObject, Key, Overview } from '../api/types';
+import { useKeepItem } from '../evals/turn';
 import { useCommands } from '../commands';
 import { exportLines } from '../log/importing';
 import { metadataOf, parseSearch } from '../log/labels';
@@ -11,6 +12,7 @@ import { Link, navigate, setQuery, to, useQuery } from '../router';
 import { ScopePicker } from '../scopepicker';
 import { Icon } from '../ui/icons';
 import { Menu, type Item } from '../ui/menu';
+import { More } from '../ui/more';
 import { Action, Button, Empty, Loading, Problem, Status, When } from '../ui/parts';
 import { Screen } from '../ui/screen';
 import { Table, type Column } from '../ui/table';
@@ -34,18 +36,9 @@ export default function SessionsScreen({ app, user }: { app: string; user: strin
 
   const wanted = parseSearch(search);
   const first = calls.sessions(app, user, wanted);
-  const list = useInfiniteQuery({
-    queryKey: ['sessions', app, user, search],
-    initialPageParam: first.path,
-    queryFn: async ({ pageParam, signal }) => {
-      const { value, response } = await request<Overview[]>({ method: 'GET', path: pageParam }, signal);
-      return { rows: value, next: nextPage(response) };
-    },
-    getNextPageParam: (page) => page.next,
-    // Other clients make sessions, too. Further pages are not read again and again.
-    refetchInterval: (query) => ((query.state.data?.pages.length ?? 0) > 1 ? false : 4000),
-  });
-  const rows = list.data?.pages.flatMap((p) => p.rows) ?? [];
+  // Other clients make sessions, too.
+  const list = usePages<Overview>(['sessions', app, user, search], first, { every: 4000 });
+  const { rows } = list;
   const [marked, setMarked] = useState<ReadonlySet<string>>(new Set());
   const chosen = rows.filter((row) => marked.has(row.session.id)); // others may have been deleted by now
   const mark = (id: string, is: boolean) => setMarked(is ? new Set([...marked, id]) : new Set([...marked].filter((one) => one !== id)));
@@ -83,10 +76,10 @@ export default function SessionsScreen({ app, user }: { app: string; user: strin
       {list.isSuccess && rows.length === 0 && !list.hasNextPage && (
         search ? (
           <Empty title={hasWord(wanted.text) ? 'No matches in titles and previews' : 'No matches'} action={<Button onClick={() => setTyped('')}>Show all</Button>}>
-            A session is found by a part of its title, of its first or last message, or of its id, and by a label such as <code className="font-mono text-xs">kind:trip</code>.
+            A session is found by a part of its title (of its first message, if it has none), of its last message, or of its id, and by a label such as <code className="font-mono text-xs">kind:trip</code>.
           </Empty>
         ) : (
-          <Empty title={`${user} has not talked to ${app} yet`} action={<NewSession app={app} user={user} />}>
+          <Empty title="No sessions yet" action={<NewSession app={app} user={user} />}>
             A session keeps the conversation and its state. Another user is chosen at the top left.
           </Empty>
         )
@@ -98,13 +91,7 @@ export default function SessionsScreen({ app, user }: { app: string; user: strin
           ))}
         </Table>
       )}
-      {list.hasNextPage && (
-        <div className="mt-3 flex justify-center">
-          <Button onClick={() => void list.fetchNextPage()} disabled={list.isFetchingNextPage}>
-            {list.isFetchingNextPage ? 'Loading…' : 'Show more'}
-          </Button>
-        </div>
-      )}
+      <More of={list} />
       {rows.length > 0 && <Said app={app} user={user} text={wanted.text} />}
     </Screen>
   );
@@ -127,7 +114,8 @@ function SessionRow({ row, parent, id, pick, marked, mark }: RowProps) {
   const actions = useSessionActions(id);
   const state = session.state as JsonObject;
   const { labels } = metadataOf(state);
-  const items: Item[] = sessionItems(id, actions, setOpen);
+  const kept = useKeepItem(id, undefined, title);
+  const items: Item[] = [...sessionItems(id, actions, setOpen), ...(eventCount ? kept.items : [])];
   return (
     <tr className={`border-t align-top ${marked ? 'bg-tint' : 'hover:bg-paper'}`}>
       <td className="w-full max-w-0 py-1.5 pr-4 pl-9">
@@ -155,6 +143,7 @@ function SessionRow({ row, parent, id, pick, marked, mark }: RowProps) {
       <td className="px-2 py-1.5"><When time={session.lastUpdateTime} /></td>
       <td className="py-0.5 pr-2 text-right">
         <Menu trigger={<Button tone="quiet" icon="more" bare title={`Actions for ${title}`}>{`Actions for ${title}`}</Button>} items={items} />
+        {kept.dialog}
         <EditDialog open={open === 'edit'} onClose={() => setOpen(undefined)} id={id} state={state} />
         <ShareDialog open={open === 'share'} onClose={() => setOpen(undefined)} id={id} />
         <DeleteDialog open={open === 'delete'} onClose={() => setOpen(undefined)} id={id} title={title} remove={() => (setOpen(undefined), actions.remove())} />

@@ -41,7 +41,7 @@ function Shares({ id, at }: Pick<Props, 'id' | 'at'>) {
   const create = () => void ask<Share>(call).then((share) => (setMade(share), client.invalidateQueries({ queryKey: key }))).catch(failed);
   const revoke = (share: Share) =>
     void ask(calls.revokeShare(id, share.id))
-      .then(() => (say('The link does not work any more.'), made?.id === share.id && setMade(undefined), client.invalidateQueries({ queryKey: key })))
+      .then(() => (say('The link is revoked.'), made?.id === share.id && setMade(undefined), client.invalidateQueries({ queryKey: key })))
       .catch(failed);
   return (
     <>

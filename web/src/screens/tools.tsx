@@ -154,7 +154,7 @@ function ToolView({ app, user, agent, tool }: { app: string; user: string; agent
           <h3 className="label flex-1">arguments</h3>
           <Button tone="quiet" onClick={raw === undefined ? toJson : toForm}>{raw === undefined ? 'Edit as JSON' : 'Edit as a form'}</Button>
         </div>
-        {raw === undefined ? <ArgsForm schema={schema} value={args} change={setArgs} /> : <textarea aria-label="Arguments as JSON" rows={Math.min(Math.max(raw.split('\n').length + 1, 5), 20)} spellCheck={false} className="field w-full font-mono text-xs" value={raw} onChange={(e) => setRaw(e.target.value)} />}
+        {raw === undefined ? <ArgsForm schema={schema} value={args} change={(to) => (setArgs(to), setProblems([]))} /> : <textarea aria-label="Arguments as JSON" rows={Math.min(Math.max(raw.split('\n').length + 1, 5), 20)} spellCheck={false} className="field w-full font-mono text-xs" value={raw} onChange={(e) => (setRaw(e.target.value), setProblems([]))} />}
         <details className="mt-4">
           <summary className="cursor-pointer text-xs text-soft hover:text-ink">Session</summary>
           <div className="mt-2"><Field label="session id" note="The call sees and changes the state and the files of this session, and is a part of its conversation. Without one, it is made in a session of its own that is not listed and kept for a day."><input className="field w-full" spellCheck={false} value={session} placeholder="one of its own" onChange={(e) => setSession(e.target.value)} /></Field></div>

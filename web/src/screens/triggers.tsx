@@ -1,17 +1,19 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 
-import { calls, type Call } from '../api/calls';
+import { calls } from '../api/calls';
 import { ask } from '../api/client';
-import { checks, complete, requestOf, showsSecret, type Check, type Delivery, type Draft, type Trigger } from '../log/triggers';
+import { readMatch } from '../log/state';
+import { checks, complete, draftOf, patchOf, requestOf, showsSecret, type Check, type Delivery, type Draft, type Trigger } from '../log/triggers';
 import { Link, to } from '../router';
 import { ScopePicker } from '../scopepicker';
 import { Dialog } from '../ui/dialog';
+import { FormDialog, StateField, useSend } from '../ui/formdialog';
 import { Action, Button, CopyText, Empty, Field, Loading, Problem, Refusable, When } from '../ui/parts';
 import { Screen } from '../ui/screen';
 import { say } from '../ui/toast';
 
-const empty = (): Draft => ({ name: '', check: 'secret', secret: '', audience: '', email: '', events: '', message: '', session: '' });
+const empty = (): Draft => ({ name: '', check: 'secret', secret: '', audience: '', email: '', events: '', message: '', session: '', user: '', state: '', match: '', delivery: '', description: '' });
 const input = 'h-8 w-full rounded-md border border-rule bg-sheet px-2 max-md:h-9';
 const address = (trigger: Trigger) => location.origin + trigger.path;
 
@@ -19,24 +21,18 @@ export default function TriggersScreen({ app, user }: { app: string; user: strin
   const client = useQueryClient();
   const key = ['triggers', app];
   const [draft, setDraft] = useState<Draft>();
-  const [problem, setProblem] = useState(''); // of the draft
-  const edit = (now?: Draft) => (setProblem(''), setDraft(now));
+  const [edited, setEdited] = useState<Trigger>(); // undefined for a new one
+  const edit = (one?: Trigger) => (setEdited(one), setDraft(one ? draftOf(one) : empty()));
   const [asked, setAsked] = useState<Trigger>();
   const [shown, setShown] = useState<Trigger>();
   const list = useQuery({ queryKey: key, queryFn: ({ signal }) => ask<Trigger[]>(calls.triggers(app), signal), refetchInterval: 10_000 });
-  // A deleted one has no history to read again.
-  const send = async (call: Call, done?: string) => {
-    try {
-      const made = await ask<Trigger | null>(call);
-      if (done) say(done);
-      if (made?.secret) setShown(made);
-      edit();
-      await client.invalidateQueries({ queryKey: key, exact: call.method === 'DELETE' });
-    } catch (error) {
-      if (draft) setProblem((error as Error).message);
-      else say((error as Error).message, 'bad');
-    }
+  const took = (made: Trigger | null, done: string, exact = false) => {
+    if (done) say(done);
+    if (made?.secret) setShown(made);
+    return client.invalidateQueries({ queryKey: key, exact });
   };
+  // A deleted one has no history to read again.
+  const send = useSend<Trigger | null>((made, call, done) => took(made, done, call.method === 'DELETE'));
   return (
     <Screen
       wide
@@ -44,11 +40,11 @@ export default function TriggersScreen({ app, user }: { app: string; user: strin
       title="Triggers"
       note={<>Other services start runs of <b className="font-semibold text-ink">{app}</b> with requests to these addresses.</>}
       call={calls.triggers(app)}
-      actions={<Refusable asks="triggers" tone="primary" icon="plus" onClick={() => edit(empty())}>New trigger</Refusable>}
+      actions={<Refusable asks="triggers" tone="primary" icon="plus" onClick={() => edit()}>New trigger</Refusable>}
     >
       {list.isPending && <Loading what="the triggers" />}
       {list.error && <Problem error={list.error} what="The triggers could not be listed" retry={() => void list.refetch()} />}
-      {list.data?.length === 0 && <Empty title="There are no triggers" action={<Refusable asks="triggers" tone="primary" onClick={() => edit(empty())}>New trigger</Refusable>}>A trigger starts a run when another service, such as GitHub or Slack, sends something.</Empty>}
+      {list.data?.length === 0 && <Empty title="There are no triggers" action={<Refusable asks="triggers" tone="primary" onClick={() => edit()}>New trigger</Refusable>}>A trigger starts a run when another service, such as GitHub or Slack, sends something.</Empty>}
       <ul className="space-y-2">
         {list.data?.map((one) => {
           const pause = calls.patchTrigger(app, one.name, { paused: !one.paused });
@@ -71,8 +67,9 @@ export default function TriggersScreen({ app, user }: { app: string; user: strin
                 </div>
                 {one.source === 'api' && (
                   <div className="flex flex-wrap gap-1.5">
-                    <Action call={pause} onClick={() => void send(pause, one.paused ? 'The trigger is resumed.' : 'The trigger is paused.')}>{one.paused ? 'Resume' : 'Pause'}</Action>
-                    {one.check !== 'google' && !showsSecret(one.check as Check) && <Action call={rotate} onClick={() => void send(rotate)}>New secret</Action>}
+                    <Action call={pause} onClick={() => send(pause, one.paused ? 'The trigger is resumed.' : 'The trigger is paused.')}>{one.paused ? 'Resume' : 'Pause'}</Action>
+                    {one.check !== 'google' && !showsSecret(one.check as Check) && <Action call={rotate} onClick={() => send(rotate)}>New secret</Action>}
+                    <Refusable asks="triggers" onClick={() => edit(one)}>Edit</Refusable>
                     <Action tone="danger" call={calls.deleteTrigger(app, one.name)} onClick={() => setAsked(one)}>Delete</Action>
                   </div>
                 )}
@@ -82,14 +79,18 @@ export default function TriggersScreen({ app, user }: { app: string; user: strin
           );
         })}
       </ul>
-      <Dialog open={draft !== undefined} onClose={() => edit()} title="New trigger" note={<>Texts may have placeholders such as <code className="font-mono text-xs">{'{{ body.issue.title }}'}</code>. Runs are those of {user}.</>} width="max-w-[560px]">
-        {draft && <Form draft={draft} change={edit} />}
-        {problem && <p role="alert" className="mt-3 text-bad [overflow-wrap:anywhere]">{problem}</p>}
-        <div className="mt-4 flex justify-end gap-2">
-          <Button onClick={() => edit()}>Cancel</Button>
-          {draft && <Action tone="primary" disabled={!complete(draft)} call={calls.createTrigger(app, requestOf(draft, user))} onClick={() => void send(calls.createTrigger(app, requestOf(draft, user)), 'The trigger is created.')}>Create</Action>}
-        </div>
-      </Dialog>
+      <FormDialog<Trigger>
+        open={draft !== undefined}
+        onClose={() => setDraft(undefined)}
+        title={edited ? `Edit ${edited.name}` : 'New trigger'}
+        note={<>Texts may have placeholders such as <code className="font-mono text-xs">{'{{ body.issue.title }}'}</code>.</>}
+        call={edited ? calls.patchTrigger(app, edited.name, draft && patchOf(draft, edited)) : calls.createTrigger(app, draft && requestOf(draft, user))}
+        complete={draft !== undefined && complete(draft, edited)}
+        label={edited ? 'Save' : 'Create'}
+        done={(made) => void took(made, edited ? 'The trigger is changed.' : 'The trigger is created.')}
+      >
+        {draft && <Form draft={draft} user={user} edited={edited} change={setDraft} />}
+      </FormDialog>
       <Dialog open={shown !== undefined} onClose={() => setShown(undefined)} title={`The secret of ${shown?.name ?? ''}`} note="Give it to the sender. It is not shown again.">
         {shown && (
           <dl className="space-y-2">
@@ -105,8 +106,8 @@ export default function TriggersScreen({ app, user }: { app: string; user: strin
       </Dialog>
       <Dialog open={asked !== undefined} onClose={() => setAsked(undefined)} title="Delete the trigger?" note={asked && <>Requests to {asked.path} are refused from then on. Its sessions stay.</>}>
         <div className="flex justify-end gap-2">
-          <Button onClick={() => setAsked(undefined)}>Keep it</Button>
-          {asked && <Action tone="danger" call={calls.deleteTrigger(app, asked.name)} onClick={() => (setAsked(undefined), void send(calls.deleteTrigger(app, asked.name), 'The trigger is deleted.'))}>Delete</Action>}
+          <Button onClick={() => setAsked(undefined)}>Cancel</Button>
+          {asked && <Action tone="danger" call={calls.deleteTrigger(app, asked.name)} onClick={() => (setAsked(undefined), send(calls.deleteTrigger(app, asked.name), 'The trigger is deleted.'))}>Delete</Action>}
         </div>
       </Dialog>
     </Screen>
@@ -139,8 +140,8 @@ function History({ app, name }: { app: string; name: string }) {
   );
 }
 
-function Form({ draft, change }: { draft: Draft; change: (draft: Draft) => void }) {
-  const text = (name: Exclude<keyof Draft, 'check' | 'message'>) => ({
+function Form({ draft, user, edited, change }: { draft: Draft; user: string; edited: Trigger | undefined; change: (draft: Draft) => void }) {
+  const text = (name: Exclude<keyof Draft, 'check' | 'message' | 'state' | 'match'>) => ({
     value: draft[name], className: input, spellCheck: false, autoComplete: 'off',
     onChange: (e: { target: { value: string } }) => change({ ...draft, [name]: e.target.value }),
   });
@@ -151,7 +152,7 @@ function Form({ draft, change }: { draft: Draft; change: (draft: Draft) => void 
           {Object.entries(checks).map(([check, label]) => <option key={check} value={check}>{label}</option>)}
         </select>
       </Field>
-      {draft.check !== 'google' && <Field label="Secret"><input {...text('secret')} placeholder={showsSecret(draft.check) ? 'the signing secret that it shows' : 'made up'} /></Field>}
+      {draft.check !== 'google' && <Field label="Secret"><input {...text('secret')} placeholder={edited?.check === draft.check ? 'as it is' : showsSecret(draft.check) ? 'the signing secret that it shows' : 'made up'} /></Field>}
       {draft.check === 'google' && <Field label="Audience"><input {...text('audience')} /></Field>}
       {draft.check === 'google' && <Field label="Service account"><input {...text('email')} /></Field>}
       <div className="sm:col-span-2">
@@ -159,7 +160,16 @@ function Form({ draft, change }: { draft: Draft; change: (draft: Draft) => void 
       </div>
       <Field label="Events"><input {...text('events')} placeholder="all" /></Field>
       <Field label="Session"><input {...text('session')} placeholder="a new one for each run" /></Field>
-      <Field label="Name"><input {...text('name')} placeholder="made up" /></Field>
+      <Field label="User"><input {...text('user')} placeholder={user} /></Field>
+      <Field label="Delivery ID" note="Requests with the same one start one run."><input {...text('delivery')} placeholder="that of the sender" /></Field>
+      <div className="sm:col-span-2">
+        <Field label="Only if" note={readMatch(draft.match) === undefined ? <span className="text-bad">Each line must have a path, = and a value.</span> : undefined}>
+          <textarea value={draft.match} onChange={(e) => change({ ...draft, match: e.target.value })} rows={2} spellCheck={false} placeholder="body.ref=refs/heads/main" className="w-full rounded-md border border-rule bg-sheet px-2 py-1.5 font-mono text-xs" />
+        </Field>
+      </div>
+      <div className="sm:col-span-2"><StateField text={draft.state} change={(state) => change({ ...draft, state })} /></div>
+      {!edited && <Field label="Name"><input {...text('name')} placeholder="generated" /></Field>}
+      <Field label="Description"><input {...text('description')} /></Field>
     </div>
   );
 }

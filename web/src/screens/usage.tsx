@@ -1,14 +1,17 @@
 import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
 
 import { calls, type UsageFilter } from '../api/calls';
-import { ask } from '../api/client';
+import { readPages } from '../api/pages';
 import { useFixedUser } from '../caller';
-import { count, grouped, sumCosts, type Usage } from '../log/cost';
+import { count, grouped, sumCosts, type UsageSum } from '../log/cost';
 import { Link, setQuery, to, useQuery as useAddressQuery } from '../router';
 import { useApps } from '../scope';
 import { CostText, usePrices } from '../ui/cost';
+import { UserFilter } from '../ui/filters';
 import { Button, Empty, Loading, Problem } from '../ui/parts';
 import { Screen } from '../ui/screen';
+import { SavedFilters } from './savedsearches';
 
 const day = (ago: number) => new Date(Date.now() - ago * 86_400_000).toISOString().slice(0, 10);
 const ranges = [['1', 'today'], ['7', '7 days'], ['30', '30 days'], ['365', 'a year']] as const;
@@ -20,8 +23,11 @@ export default function UsageScreen() {
   const prices = usePrices();
   const days = ranges.find(([value]) => value === query.get('days'))?.[0] ?? '30';
   const filter: UsageFilter = { app: query.get('app') ?? undefined, user: fixed ?? query.get('user') ?? undefined, from: day(Number(days) - 1), to: day(0) };
-  const usage = useQuery({ queryKey: ['usage', filter], queryFn: ({ signal }) => ask<Usage[]>(calls.usage(filter), signal), refetchInterval: 30_000 });
-  const list = usage.data ?? [];
+  // The sums are the server's: they are of all applications and users, however many of them are listed.
+  const usage = useSums({ ...filter, groupBy: 'day' });
+  const byApp = useSums({ ...filter, groupBy: 'app' }, usage.isSuccess && !filter.app);
+  const byUser = useSums({ ...filter, groupBy: 'user' }, usage.isSuccess && !filter.user);
+  const list = usage.data?.rows ?? [];
   const total = sumCosts(list);
   const filtered = Boolean(filter.app || (!fixed && filter.user));
   return (
@@ -29,7 +35,7 @@ export default function UsageScreen() {
       wide
       title="Usage"
       note={<>Tokens and their cost by days in UTC. {prices && <>Prices are those of {prices.fileDate ? <>a file of {prices.fileDate}, and otherwise </> : ''}{prices.date}; the cost of a run stays what it was when the run ended.</>}</>}
-      call={calls.usage(filter)}
+      call={calls.usage({ ...filter, groupBy: 'day' })}
     >
       <div className="mb-4 flex flex-wrap items-center gap-2">
         <label className="flex items-center gap-2"><span className="label">app</span>
@@ -40,7 +46,7 @@ export default function UsageScreen() {
         </label>
         {!fixed && (
           <label className="flex items-center gap-2"><span className="label">user</span>
-            <input key={filter.user} defaultValue={filter.user} placeholder="all" spellCheck={false} onBlur={(e) => setQuery({ user: e.target.value.trim() || undefined })} onKeyDown={(e) => e.key === 'Enter' && e.currentTarget.blur()} className="h-8 w-36 rounded-md border border-rule bg-sheet px-2 max-md:h-9" />
+            <UserFilter value={filter.user ?? ''} change={(user) => setQuery({ user })} />
           </label>
         )}
         <div role="group" aria-label="Days" className="flex flex-wrap gap-1">
@@ -48,6 +54,7 @@ export default function UsageScreen() {
             <button key={value} type="button" aria-pressed={days === value} onClick={() => setQuery({ days: value === '30' ? undefined : value })} className="h-7 rounded-md border border-transparent px-2.5 text-soft hover:bg-sunk aria-pressed:border-rule aria-pressed:bg-sheet aria-pressed:font-semibold aria-pressed:text-ink max-md:h-9">{label}</button>
           ))}
         </div>
+        <SavedFilters screen="usage" />
       </div>
       {usage.error && <Problem error={usage.error} what="The usage could not be read" retry={() => void usage.refetch()} />}
       {usage.isPending && <Loading what="the usage" />}
@@ -62,20 +69,42 @@ export default function UsageScreen() {
             <CostText cost={total} className="font-semibold" />
             <span className="text-soft"> · {count(list.reduce((sum, u) => sum + u.totalTokenCount, 0))} tokens · {count(list.reduce((sum, u) => sum + u.runs, 0))} runs</span>
           </p>
-          {list.length >= 1000 && <p className="mb-4 text-wait">There is more than is shown: choose an application, a user, or fewer days.</p>}
           <Part title="model" rows={grouped(list, 'model').sort((a, b) => b.tokens - a.tokens)} none="a model without a name" />
           <Part title="day" rows={grouped(list, 'day').reverse()} />
-          {!filter.app && <Part title="application" rows={grouped(list, 'appName')} href={to.app} />}
-          {!filter.user && <Part title="user" rows={grouped(list, 'userId').sort((a, b) => b.tokens - a.tokens)} />}
+          {!filter.app && <Listed title="application" by="appName" sums={byApp} href={to.app} />}
+          {!filter.user && <Listed title="user" by="userId" sums={byUser} />}
         </>
       )}
     </Screen>
   );
 }
 
+/** How many pages of sums are read, of a thousand each. */
+const most = 20;
+
+const useSums = (filter: UsageFilter, enabled = true) =>
+  useQuery({ queryKey: ['usage', filter], enabled, queryFn: ({ signal }) => readPages<UsageSum>(calls.usage(filter), most, signal), refetchInterval: 30_000 });
+
+/** The sums of applications or users, the largest ones first. */
+function Listed({ title, by, sums, href }: { title: string; by: 'appName' | 'userId'; sums: ReturnType<typeof useSums>; href?: (name: string) => string }) {
+  const { data, error, refetch } = sums;
+  if (error) return <Problem error={error} what={`The usage by ${title} could not be read`} retry={() => void refetch()} />;
+  if (!data) return <Loading what={`the usage by ${title}`} />;
+  return (
+    <>
+      <Part title={title} rows={grouped(data.rows, by).sort((a, b) => b.tokens - a.tokens)} {...(href ? { href } : {})} />
+      {data.more && <p className="-mt-4 mb-6 text-wait">Only the first {count(data.rows.length)} by name are read here; the other sums on this page have all of them.</p>}
+    </>
+  );
+}
+
+/** How many rows are shown at once. */
+const page = 100;
+
 /** The sums of one kind, with bars that compare their tokens. */
 function Part({ title, rows, href, none }: { title: string; rows: ReturnType<typeof grouped>; href?: (name: string) => string; none?: string }) {
-  const most = Math.max(...rows.map((row) => row.tokens), 1);
+  const [shown, setShown] = useState(page);
+  const longest = rows.reduce((max, row) => Math.max(max, row.tokens), 1);
   const cell = 'px-2 py-1.5 text-right font-mono text-2xs leading-5 whitespace-nowrap';
   return (
     <section className="mb-6" data-usage={title}>
@@ -91,11 +120,11 @@ function Part({ title, rows, href, none }: { title: string; rows: ReturnType<typ
             </tr>
           </thead>
           <tbody>
-            {rows.map((row) => (
+            {rows.slice(0, shown).map((row) => (
               <tr key={row.name} className="border-t">
                 <td className="w-full max-w-0 px-4 py-1.5">
                   <span className="block truncate">{href ? <Link href={href(row.name)} className="hover:underline">{row.name}</Link> : row.name || <span className="text-soft">{none}</span>}</span>
-                  <span aria-hidden="true" className="mt-0.5 block h-1 rounded-full bg-accent" style={{ width: `${Math.max((row.tokens / most) * 100, 0.5)}%` }} />
+                  <span aria-hidden="true" className="mt-0.5 block h-1 rounded-full bg-accent" style={{ width: `${Math.max((row.tokens / longest) * 100, 0.5)}%` }} />
                 </td>
                 {row.runs !== undefined && <td className={`${cell} max-sm:hidden`}>{count(row.runs)}</td>}
                 <td className={cell}>{count(row.tokens)}</td>
@@ -108,6 +137,7 @@ function Part({ title, rows, href, none }: { title: string; rows: ReturnType<typ
           </tbody>
         </table>
       </div>
+      {rows.length > shown && <div className="mt-2 flex justify-center"><Button onClick={() => setShown(shown + page)}>{`Show more of ${count(rows.length)}`}</Button></div>}
     </section>
   );
 }

@@ -1,13 +1,15 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useInfiniteQuery, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 
 import { calls, type Call } from '../api/calls';
 import { ask } from '../api/client';
+import { refused } from '../api/usepages';
 import { clock } from '../log/schedules';
-import { complete, events, requestOf, wants, type DeliveryPage, type Draft, type EventType, type Webhook } from '../log/webhooks';
+import { complete, draftOf, events, patchOf, requestOf, wants, whose, type DeliveryPage, type Draft, type EventType, type FailedPage, type Webhook } from '../log/webhooks';
 import { Link, to } from '../router';
 import { ScopePicker } from '../scopepicker';
 import { Dialog } from '../ui/dialog';
+import { FormDialog, useSend } from '../ui/formdialog';
 import { Action, Button, CopyText, Empty, Field, Loading, Problem, Refusable, When } from '../ui/parts';
 import { Screen } from '../ui/screen';
 import { say } from '../ui/toast';
@@ -20,24 +22,19 @@ export default function WebhooksScreen({ app }: { app: string; user: string }) {
   const client = useQueryClient();
   const key = ['webhooks', app];
   const [draft, setDraft] = useState<Draft>();
-  const [problem, setProblem] = useState(''); // of the draft
-  const edit = (now?: Draft) => (setProblem(''), setDraft(now));
+  const [edited, setEdited] = useState<Webhook>(); // undefined for a new one
+  const edit = (one?: Webhook) => (setEdited(one), setDraft(one ? draftOf(one) : empty()));
   const [asked, setAsked] = useState<Webhook>();
   const [shown, setShown] = useState<Webhook>();
   const list = useQuery({ queryKey: key, queryFn: ({ signal }) => ask<Webhook[]>(calls.webhooks(app), signal), refetchInterval: 10_000 });
-  const send = async (call: Call, done?: string) => {
-    try {
-      const made = await ask<Webhook | null>(call);
-      if (done) say(done);
-      if (made?.secret) setShown(made);
-      edit();
-      await client.invalidateQueries({ queryKey: key, exact: call.method === 'DELETE' });
-    } catch (error) {
-      if (draft) setProblem((error as Error).message);
-      else say((error as Error).message, 'bad');
-    }
+  const took = (made: Webhook | null, done: string, exact = false) => {
+    if (done) say(done);
+    if (made?.secret) setShown(made);
+    return client.invalidateQueries({ queryKey: key, exact });
   };
-  const add = <Refusable asks="run" tone="primary" icon="plus" onClick={() => edit(empty())}>New webhook</Refusable>;
+  // A deleted one has no deliveries to read again.
+  const send = useSend<Webhook | null>((made, call, done) => took(made, done, call.method === 'DELETE'));
+  const add = <Refusable asks="run" tone="primary" icon="plus" onClick={() => edit()}>New webhook</Refusable>;
   return (
     <Screen
       wide
@@ -64,8 +61,9 @@ export default function WebhooksScreen({ app }: { app: string; user: string }) {
                 </p>
               </div>
               <div className="flex flex-wrap gap-1.5">
-                <Action call={calls.testWebhook(app, one.id)} onClick={() => void send(calls.testWebhook(app, one.id), 'A test will be sent.')}>Send a test</Action>
-                <Action call={calls.rotateWebhook(app, one.id)} onClick={() => void send(calls.rotateWebhook(app, one.id))}>New secret</Action>
+                <Action call={calls.testWebhook(app, one.id)} onClick={() => send(calls.testWebhook(app, one.id), 'A test will be sent.')}>Send a test</Action>
+                <Action call={calls.rotateWebhook(app, one.id)} onClick={() => send(calls.rotateWebhook(app, one.id))}>New secret</Action>
+                <Refusable onClick={() => edit(one)}>Edit</Refusable>
                 <Action tone="danger" call={calls.deleteWebhook(app, one.id)} onClick={() => setAsked(one)}>Delete</Action>
               </div>
             </div>
@@ -73,30 +71,69 @@ export default function WebhooksScreen({ app }: { app: string; user: string }) {
           </li>
         ))}
       </ul>
-      <Dialog open={draft !== undefined} onClose={() => edit()} title="New webhook" note="Where requests are sent, and for what." width="max-w-[560px]">
-        {draft && <Form draft={draft} change={edit} />}
-        {problem && <p role="alert" className="mt-3 text-bad [overflow-wrap:anywhere]">{problem}</p>}
-        <div className="mt-4 flex justify-end gap-2">
-          <Button onClick={() => edit()}>Cancel</Button>
-          {draft && <Action tone="primary" disabled={!complete(draft)} call={calls.createWebhook(app, requestOf(draft))} onClick={() => void send(calls.createWebhook(app, requestOf(draft)), 'The webhook is created.')}>Create</Action>}
-        </div>
-      </Dialog>
+      <GivenUp app={app} send={send} />
+      <FormDialog<Webhook>
+        open={draft !== undefined}
+        onClose={() => setDraft(undefined)}
+        title={edited ? `Edit ${edited.id}` : 'New webhook'}
+        note="Where requests are sent, and for what."
+        call={edited ? calls.patchWebhook(app, edited.id, draft && patchOf(draft)) : calls.createWebhook(app, draft && requestOf(draft))}
+        complete={draft !== undefined && complete(draft)}
+        label={edited ? 'Save' : 'Create'}
+        done={(made) => void took(made, edited ? 'The webhook is changed.' : 'The webhook is created.')}
+      >
+        {draft && <Form draft={draft} named={edited !== undefined} change={setDraft} />}
+      </FormDialog>
       <Dialog open={shown !== undefined} onClose={() => setShown(undefined)} title={`The secret of ${shown?.id ?? ''}`} note="The receiver verifies the signatures with it. It is not shown again.">
         {shown && <p className="flex items-center gap-2 font-mono text-xs [overflow-wrap:anywhere]" data-secret>{shown.secret} <CopyText text={shown.secret ?? ''} label="Copy the secret" /></p>}
         <div className="mt-4 flex justify-end"><Button tone="primary" onClick={() => setShown(undefined)}>Done</Button></div>
       </Dialog>
       <Dialog open={asked !== undefined} onClose={() => setAsked(undefined)} title="Delete the webhook?" note={asked && <>Nothing more is sent to {asked.id}, and what was not accepted is lost.</>}>
         <div className="flex justify-end gap-2">
-          <Button onClick={() => setAsked(undefined)}>Keep it</Button>
-          {asked && <Action tone="danger" call={calls.deleteWebhook(app, asked.id)} onClick={() => (setAsked(undefined), void send(calls.deleteWebhook(app, asked.id), 'The webhook is deleted.'))}>Delete</Action>}
+          <Button onClick={() => setAsked(undefined)}>Cancel</Button>
+          {asked && <Action tone="danger" call={calls.deleteWebhook(app, asked.id)} onClick={() => (setAsked(undefined), send(calls.deleteWebhook(app, asked.id), 'The webhook is deleted.'))}>Delete</Action>}
         </div>
       </Dialog>
     </Screen>
   );
 }
 
+/** What was given up, for all kinds of receivers. Most of the time there is nothing, and nothing is shown. */
+function GivenUp({ app, send }: { app: string; send: (call: Call, done: string) => void }) {
+  const list = useInfiniteQuery({
+    queryKey: ['webhooks', app, '', 'failed'],
+    queryFn: ({ pageParam, signal }) => ask<FailedPage>(calls.failedDeliveries(app, pageParam), signal),
+    initialPageParam: '',
+    getNextPageParam: (last) => last.nextPageToken,
+    refetchInterval: (query) => (refused(query) ? false : 10_000),
+  });
+  const all = list.data?.pages.flatMap((page) => page.deliveries) ?? [];
+  if (list.error && !list.data) return <Problem error={list.error} what="What was given up could not be listed" retry={() => void list.refetch()} />;
+  if (all.length === 0) return null;
+  return (
+    <section aria-labelledby="given-up" className="mt-6">
+      <h2 id="given-up" className="font-semibold">Given up</h2>
+      <p className="text-xs text-soft">What receivers have refused for good, or have not accepted within a day: of webhooks, of single requests, and of A2A. It is deleted a week later.</p>
+      <ol className="mt-1 space-y-1 text-xs">
+        {all.map((d) => (
+          <li key={d.id} data-failed={d.id} className="flex flex-wrap items-center gap-x-3 gap-y-1">
+            <span className="font-mono text-2xs leading-5 text-soft"><When time={Date.parse(d.createdAt) / 1000} /></span>
+            <span>{d.type}</span>
+            <span className="[overflow-wrap:anywhere]">{whose(d)}</span>
+            {d.receiver && <span className="font-mono text-2xs leading-5 text-soft [overflow-wrap:anywhere]">{d.receiver}</span>}
+            {d.userId && d.sessionId && d.runId && <Link className="underline" href={to.run({ app, user: d.userId, session: d.sessionId }, d.runId)}>run</Link>}
+            {d.error && <span className="min-w-0 text-bad [overflow-wrap:anywhere]">{d.error}</span>}
+            <Action call={calls.replayFailed(app, d.id)} onClick={() => send(calls.replayFailed(app, d.id), 'It will be sent again.')}>Send again</Action>
+          </li>
+        ))}
+      </ol>
+      {list.hasNextPage && <div className="mt-2"><Button disabled={list.isFetchingNextPage} onClick={() => void list.fetchNextPage()}>Show more</Button></div>}
+    </section>
+  );
+}
+
 /** What a receiver has not accepted, on demand. */
-function Deliveries({ app, id, send }: { app: string; id: string; send: (call: Call, done: string) => Promise<void> }) {
+function Deliveries({ app, id, send }: { app: string; id: string; send: (call: Call, done: string) => void }) {
   const [open, setOpen] = useState(false);
   const page = useQuery({ queryKey: ['webhooks', app, id], queryFn: ({ signal }) => ask<DeliveryPage>(calls.webhookDeliveries(app, id), signal), enabled: open, refetchInterval: 5000 });
   return (
@@ -113,7 +150,7 @@ function Deliveries({ app, id, send }: { app: string; id: string; send: (call: C
             <span className={d.status === 'failed' ? 'text-bad' : 'text-wait'}>{d.status === 'failed' ? 'given up' : 'pending'} after {d.attempts} {d.attempts === 1 ? 'attempt' : 'attempts'}</span>
             {d.userId && d.sessionId && d.runId && <Link className="underline" href={to.run({ app, user: d.userId, session: d.sessionId }, d.runId)}>run</Link>}
             {d.error && <span className="min-w-0 text-soft [overflow-wrap:anywhere]">{d.error}</span>}
-            <Action call={calls.replayDelivery(app, id, d.id)} onClick={() => void send(calls.replayDelivery(app, id, d.id), 'It will be sent again.')}>Send again</Action>
+            <Action call={calls.replayDelivery(app, id, d.id)} onClick={() => send(calls.replayDelivery(app, id, d.id), 'It will be sent again.')}>Send again</Action>
           </li>
         ))}
       </ol>
@@ -122,7 +159,7 @@ function Deliveries({ app, id, send }: { app: string; id: string; send: (call: C
   );
 }
 
-function Form({ draft, change }: { draft: Draft; change: (draft: Draft) => void }) {
+function Form({ draft, named, change }: { draft: Draft; named: boolean; change: (draft: Draft) => void }) {
   const text = (name: 'id' | 'url' | 'description') => ({
     value: draft[name], className: input, spellCheck: false, autoComplete: 'off',
     onChange: (e: { target: { value: string } }) => change({ ...draft, [name]: e.target.value }),
@@ -131,7 +168,7 @@ function Form({ draft, change }: { draft: Draft; change: (draft: Draft) => void 
   return (
     <div className="grid gap-3 sm:grid-cols-2">
       <div className="sm:col-span-2"><Field label="URL"><input {...text('url')} placeholder="https://example.com/hook" /></Field></div>
-      <Field label="Name"><input {...text('id')} placeholder="made up" /></Field>
+      {!named && <Field label="Name"><input {...text('id')} placeholder="generated" /></Field>}
       <Field label="Description"><input {...text('description')} /></Field>
       <fieldset className="sm:col-span-2">
         <legend className="label">When</legend>

@@ -15,6 +15,12 @@ test('tables, lists and code', () => {
   expect(html('- [x] done\n- [ ] open')).toMatch(/☑.*done.*☐.*open/s);
 });
 
+test('a diagram is source until it is drawn, and is not drawn while more of it comes', () => {
+  const text = '```mermaid\nflowchart LR\n  A-->B\n```';
+  expect(html(text)).toMatch(/data-diagram="source".*data-code="mermaid".*A--&gt;B/s);
+  expect(renderToStaticMarkup(<Markdown text={text} live />)).not.toContain('data-diagram');
+});
+
 test('code is coloured, as far as its language is known', () => {
   const [keyword, ...rest] = tokensOf('const a = "<b>";', 'ts')!;
   expect(keyword).toMatchObject({ scope: 'keyword', children: ['const'] });

@@ -4,6 +4,7 @@ import gfm from 'remark-gfm';
 import math from 'remark-math';
 
 import { CodeBlock } from './code';
+import { Diagram } from './diagram';
 import { Formula } from './formula';
 import { withMath } from './mathtext';
 
@@ -20,7 +21,10 @@ const componentsFor = (live: boolean): Components => ({
       {alt || 'picture'}
     </a>
   ),
-  pre: ({ children }) => <CodeBlock {...codeOf(children)} live={live} />,
+  pre: ({ children }) => {
+    const { code, language } = codeOf(children);
+    return language === 'mermaid' && !live ? <Diagram source={code} /> : <CodeBlock code={code} language={language} live={live} />;
+  },
   code: ({ className, children }) => (/\bmath-inline\b/.test(className ?? '') ? <Formula value={String(children ?? '')} /> : <code className={className}>{children}</code>),
   table: ({ children }) => (
     <div role="region" aria-label="Table" tabIndex={0} className="overflow-x-auto">

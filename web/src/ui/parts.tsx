@@ -107,7 +107,7 @@ const statusTone: Record<string, string> = {
 
 export function Status({ value }: { value: string }) {
   return (
-    <span className={`inline-flex items-center gap-1.5 font-mono text-2xs ${statusTone[value] ?? 'text-soft'}`}>
+    <span className={`inline-flex items-center gap-1.5 align-top font-mono text-2xs leading-5 ${statusTone[value] ?? 'text-soft'}`}>
       <span className={`size-1.5 rounded-full bg-current ${value === 'running' ? 'pulse' : ''}`} aria-hidden="true" />
       {value}
     </span>

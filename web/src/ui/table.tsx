@@ -4,6 +4,8 @@ export interface Column {
   name: string;
   /** From when on there is room for it. */
   from?: 'sm' | 'md';
+  /** It has numbers, at its right edge. */
+  end?: boolean;
 }
 
 const room = { sm: 'max-sm:hidden', md: 'max-md:hidden' };
@@ -16,7 +18,7 @@ export function Table({ columns, children }: { columns: Column[]; children: Reac
         <thead>
           <tr className="label text-left">
             {columns.map((column, i) => (
-              <th key={column.name} className={`py-1.5 font-normal ${i === 0 ? 'px-4' : 'px-2'} ${column.from ? room[column.from] : ''}`}>{column.name}</th>
+              <th key={column.name} className={`py-1.5 font-normal ${i === 0 ? 'px-4' : 'px-2'} ${column.end ? 'text-right' : ''} ${column.from ? room[column.from] : ''}`}>{column.name}</th>
             ))}
             <th className="w-10"><span className="sr-only">Actions</span></th>
           </tr>

@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState, type ClipboardEvent, type DragEvent } from 'react';
+import { useEffect, useRef, useState, type ClipboardEvent, type RefObject } from 'react';
 
 import type { Part } from '../api/types';
 import { useRefusal } from '../caller';
@@ -33,7 +33,6 @@ export function Composer(props: Props) {
 function Writing({ model, snapshot, empty }: Props) {
   const [text, setText] = useState('');
   const [files, setFiles] = useState<File[]>([]);
-  const [over, setOver] = useState(false);
   const box = useRef<HTMLTextAreaElement>(null);
   const picker = useRef<HTMLInputElement>(null);
   useOn(focusComposer, () => box.current?.focus());
@@ -53,6 +52,7 @@ function Writing({ model, snapshot, empty }: Props) {
       else setFiles((have) => [...have, file]);
     }
   };
+  const over = useFileDrops(box, take);
   const send = async () => {
     if (!text.trim() && files.length === 0) return;
     const parts: Part[] = text.trim() ? [{ text: text.trim() }] : [];
@@ -67,15 +67,12 @@ function Writing({ model, snapshot, empty }: Props) {
       <Notices model={model} snapshot={snapshot} />
       <div
         className={`mx-4 mb-3 rounded-lg border bg-sheet focus-within:border-accent md:mx-6 ${over ? 'border-accent bg-tint' : 'border-rule'}`}
-        onDragOver={(e: DragEvent) => (e.preventDefault(), setOver(true))}
-        onDragLeave={() => setOver(false)}
-        onDrop={(e: DragEvent) => (e.preventDefault(), setOver(false), take(e.dataTransfer.files))}
       >
         {files.length > 0 && (
           <ul aria-label="Files to send" className="flex flex-wrap gap-1.5 px-3 pt-2.5">
             {files.map((file, i) => (
-              <li key={`${file.name}${i}`} className="flex items-center gap-1 rounded-md border border-line bg-paper py-px pr-px pl-2 text-xs">
-                <Icon name="file" size={13} /> {file.name}
+              <li key={`${file.name}${i}`} className="flex max-w-full items-center gap-1 rounded-md border border-line bg-paper py-px pr-px pl-2 text-xs">
+                <Icon name="file" size={13} /> <span className="truncate" title={file.name}>{file.name}</span>
                 <Button tone="quiet" icon="close" bare title={`Remove ${file.name}`} onClick={() => setFiles(files.filter((f) => f !== file))}>{`Remove ${file.name}`}</Button>
               </li>
             ))}
@@ -110,6 +107,25 @@ function Writing({ model, snapshot, empty }: Props) {
       </div>
     </div>
   );
+}
+
+/** Takes files that are dropped anywhere on the conversation around an element. It returns whether some are dragged over it. */
+function useFileDrops(inside: RefObject<HTMLElement | null>, take: (files: Iterable<File>) => void): boolean {
+  const [over, setOver] = useState(false);
+  const latest = useRef(take);
+  latest.current = take;
+  useEffect(() => {
+    const area = inside.current?.closest<HTMLElement>('[data-conversation]');
+    if (!area) return;
+    const ended = new AbortController();
+    const on = (name: 'dragover' | 'dragleave' | 'drop', act: (e: DragEvent) => void) =>
+      area.addEventListener(name, (e) => e.dataTransfer?.types.includes('Files') && act(e), { signal: ended.signal });
+    on('dragover', (e) => (e.preventDefault(), setOver(true)));
+    on('dragleave', (e) => !area.contains(e.relatedTarget as Node | null) && setOver(false));
+    on('drop', (e) => (e.preventDefault(), setOver(false), latest.current(e.dataTransfer!.files)));
+    return () => ended.abort();
+  }, []);
+  return over;
 }
 
 async function base64(file: File): Promise<string> {

@@ -9,7 +9,20 @@ import { Link, to } from '../router';
 /** Pictures that a browser can be trusted to show. */
 export const isPicture = (mimeType: string) => /^image\/(png|jpe?g|gif|webp|avif|bmp)$/.test(mimeType);
 
-/** A file in the log: its name leads to it, and a picture is shown. */
+/** What a browser can play: it takes sound and pictures from it, and nothing else. */
+export const isSound = (mimeType: string) => /^audio\/[\w.+-]+$/.test(mimeType);
+export const isVideo = (mimeType: string) => /^video\/[\w.+-]+$/.test(mimeType);
+
+/** The type of a file, without its parameters. */
+export const typeOf = (version: ArtifactVersion) => version.mimeType.split(';')[0]!.trim().toLowerCase();
+
+/** Plays a file. It is loaded when it is played, but for its beginning. */
+export function Player({ mimeType, address, name }: { mimeType: string; address: string; name: string }) {
+  if (isSound(mimeType)) return <audio controls preload="metadata" src={address} aria-label={name} className="my-1 h-9 w-full max-w-[420px]" />;
+  return <video controls preload="metadata" src={address} aria-label={name} className="my-1 max-h-[70vh] max-w-full rounded-md" />;
+}
+
+/** A file in the log: its name leads to it. A picture is shown, and what can be played can be played. */
 export function SavedFile({ id, name, version }: { id: Key; name: string; version: number }) {
   const about = useQuery({
     queryKey: ['artifact', id, name, version],
@@ -27,6 +40,7 @@ export function SavedFile({ id, name, version }: { id: Key; name: string; versio
           <img src={calls.artifact(id, name, version).path} alt={name} className="my-1 max-h-72 max-w-full rounded-md border border-line bg-sheet" />
         </Link>
       )}
+      {about.data && (isSound(typeOf(about.data)) || isVideo(typeOf(about.data))) && <Player mimeType={typeOf(about.data)} address={calls.artifact(id, name, version).path} name={name} />}
     </div>
   );
 }

@@ -192,7 +192,7 @@ function InputForm(props: Props) {
       <SchemaForm
         fields={fields}
         actions={(read) => (
-          <Action tone="primary" call={() => props.call(answerTo(props.pending.call, read() ?? {}) as Part)} disabled={busy} onClick={() => { const value = read(); if (value) void send(value); }}>Answer</Action>
+          <Action tone="primary" call={() => props.call(answerTo(props.pending.call, read() ?? {}) as Part)} disabled={busy} onClick={() => { const value = read(); if (value) void send(value); }}>Submit</Action>
         )}
       />
     </>
@@ -239,7 +239,7 @@ function AnswerForm(props: Props) {
       {Object.keys(props.pending.call.args ?? {}).length > 0 && <div className="mb-2.5 rounded-md bg-sheet px-3 py-2"><JsonView value={props.pending.call.args} label="the arguments" /></div>}
       <Field label="response"><textarea rows={3} spellCheck={false} className="field mb-2 w-full font-mono text-xs" value={text} onChange={(e) => setText(e.target.value)} /></Field>
       {problem && <p role="alert" className="mb-2 text-bad">{problem}</p>}
-      <Action tone="primary" call={() => props.call(answerTo(props.pending.call, read() ?? {}) as Part)} disabled={busy} onClick={() => { const value = read(); if (value) void send(value); }}>Respond</Action>
+      <Action tone="primary" call={() => props.call(answerTo(props.pending.call, read() ?? {}) as Part)} disabled={busy} onClick={() => { const value = read(); if (value) void send(value); }}>Submit the response</Action>
     </>
   );
 }

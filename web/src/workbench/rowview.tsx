@@ -5,9 +5,9 @@ import { partsOf, type Event, type Json, type JsonObject, type Key, type Part } 
 import { TurnBar } from '../evals/turn';
 import type { Branches } from '../log/branches';
 import { labelsText, metadataKey, metadataOf } from '../log/labels';
-import { answered, isAsking, isRequest, type Pending } from '../log/pending';
+import { answered, askedFor, isAsking, isRejection, isRequest, type Pending } from '../log/pending';
 import { isLocal, summary, textOf, type Row } from '../log/rows';
-import { seconds } from '../log/timeline';
+import { abortedCode, seconds } from '../log/timeline';
 import { navigate, setQuery, to } from '../router';
 import { download } from '../screens/sessionactions';
 import { CodeBlock } from '../ui/code';
@@ -145,7 +145,7 @@ function EventRow(props: LogProps & { row: Row & { kind: 'event' } }) {
         {editing === event.id ? (
           <EditMessage event={event} model={model} close={() => setEditing(undefined)} send={(parts) => (setEditing(undefined), again(event, parts))} />
         ) : (
-          <Parts event={event} id={model.key} hide={asked.map((p) => p.call.id)} />
+          <Parts event={event} id={model.key} hide={asked.map((p) => p.call.id)} stopped={last && run?.status === 'cancelled'} />
         )}
         {asked.map((one) => (
           <div key={one.call.id} data-event={event.id} className="mt-1 max-w-[620px]">
@@ -160,15 +160,12 @@ function EventRow(props: LogProps & { row: Row & { kind: 'event' } }) {
             {first && <Action tone="quiet" icon="retry" call={() => model.againCalls(event.invocationId, partsOf(first))} disabled={busy} onClick={() => again(event, partsOf(first))}>Retry</Action>}
           </p>
         )}
-        {last && event.author !== 'user' && !busy && !model.evaluated && <TurnBar model={model} events={snapshot.events} run={event.invocationId} />}
+        {last && event.author !== 'user' && !busy && run?.status !== 'waiting' && !model.evaluated && <TurnBar model={model} events={snapshot.events} run={event.invocationId} />}
         {branches.has(row.index) && <BranchSwitch id={model.key} branches={branches.get(row.index)!} after={snapshot.events[row.index - 1]?.id ?? ''} />}
       </Frame>
     </>
   );
 }
-
-/** The error code of the event with which a run ends that could not finish. */
-const abortedCode = 'INVOCATION_ABORTED';
 
 /** Leads from one branch of the conversation to the others. */
 function BranchSwitch({ id, branches: { sessions, current }, after }: { id: Key; branches: Branches; after: string }) {
@@ -221,7 +218,8 @@ function Thought({ text }: { text: string }) {
   );
 }
 
-function Parts({ event, id, hide }: { event: Event; id: Key; hide: string[] }) {
+/** What is in an event. Of a run that was stopped, the line below says so. */
+function Parts({ event, id, hide, stopped }: { event: Event; id: Key; hide: string[]; stopped: boolean }) {
   const parts = partsOf(event);
   const delta = Object.entries(event.actions?.stateDelta ?? {}).filter(([key]) => key !== metadataKey);
   const titled = metadataOf((event.actions?.stateDelta ?? {}) as JsonObject);
@@ -233,13 +231,13 @@ function Parts({ event, id, hide }: { event: Event; id: Key; hide: string[] }) {
         <PartView key={i} part={part} event={event} hide={hide} />
       ))}
       {event.interrupted && <p className="label" data-interrupted>interrupted</p>}
-      {event.errorCode && (
+      {event.errorCode && !(stopped && event.errorCode === abortedCode) && (
         <p className={event.errorCode === abortedCode ? 'text-faint' : 'text-bad'}><b className="font-mono text-xs">{event.errorCode}</b> {event.errorMessage}</p>
       )}
       {actions?.transferToAgent && <Note>hands over to <Author name={actions.transferToAgent} /></Note>}
       {actions?.escalate && <Note>ends the loop</Note>}
       {files.map(([name, version]) => <SavedFile key={name} id={id} name={name} version={Number(version)} />)}
-      {(titled.displayName || titled.labels) && !textOf(event) && <Note>is called {brief(titled.displayName ?? '')} {labelsText(titled.labels)}</Note>}
+      {(titled.displayName || titled.labels) && !textOf(event) && <Note>named the session {brief(titled.displayName ?? '')} {labelsText(titled.labels)}</Note>}
       {delta.map(([key, value]) => (
         <Note key={key}><span className="text-soft">{key}</span> {value === null ? 'is deleted' : <>= {brief(value as Json, 70)}</>}</Note>
       ))}
@@ -258,7 +256,7 @@ export function PartView({ part, event, hide }: { part: Part; event: Event; hide
   if (part.functionCall) {
     const { id, name, args } = part.functionCall;
     if (id && hide.includes(id)) return null;
-    if (isRequest(name)) return <Note>asked for {name!.endsWith('credential') ? 'a login' : name!.endsWith('confirmation') ? 'a confirmation' : name!.endsWith('choice') ? 'a choice' : 'an answer'}</Note>;
+    if (isRequest(name)) return <Note>asked for {askedFor(name!)}</Note>;
     return (
       <p className="truncate font-mono text-xs leading-5" data-call={name}>
         <span className="text-busy">→ </span><b className="font-semibold">{name}</b><span className="text-soft">({argsText(args)})</span>
@@ -270,7 +268,7 @@ export function PartView({ part, event, hide }: { part: Part; event: Event; hide
     if (author === 'user' && isRequest(name)) return <p data-answered={name}>{answered(part.functionResponse)}</p>;
     const asking = isAsking(event, part.functionResponse);
     if (asking) return <Note><span className="text-wait">… </span><b className="font-semibold">{name}</b> waits for a {asking}</Note>;
-    const bad = response?.['status'] === 'error' || response?.['error'] !== undefined;
+    const bad = (response?.['status'] === 'error' || response?.['error'] !== undefined) && !isRejection(part.functionResponse);
     return (
       <p className="line-clamp-3 font-mono text-xs leading-5 [overflow-wrap:anywhere]" data-response={name}>
         <span className={bad ? 'text-bad' : 'text-good'}>← </span><b className="font-semibold">{name}</b> <span className={bad ? 'text-bad' : 'text-soft'}>{argsText(response, 600, 300)}</span>

@@ -48,12 +48,12 @@ export function TimelineView({ events, spans, runs, active, run: id, select, cho
   return (
     <>
       <div className="flex shrink-0 flex-wrap items-center gap-x-3 px-4 pt-2.5 pb-1.5">
-        <label className="flex min-w-0 flex-1 items-center gap-2">
+        <label className="flex min-w-0 flex-1 basis-40 items-center gap-2">
           <span className="label">run</span>
           <select value={id} onChange={(e) => chooseRun(e.target.value)} className="min-w-0 flex-1 truncate bg-transparent font-mono text-2xs">
             {!runs.some((r) => r.id === id) && <option value={id}>{nameOfRun(id, events)}</option>}
             {runs.map((r) => (
-              <option key={r.id} value={r.id}>{nameOfRun(r.id, events)} · {r.status}</option>
+              <option key={r.id} value={r.id}>{nameOfRun(r.id, events)}{r.id !== id && ` · ${r.status}`}</option>
             ))}
           </select>
         </label>
@@ -86,7 +86,7 @@ export function TimelineView({ events, spans, runs, active, run: id, select, cho
                 data-bar={bar.kind}
                 className="grid h-6 w-full grid-cols-[minmax(132px,32%)_minmax(0,1fr)_62px] items-center px-4 text-left enabled:hover:bg-sunk"
               >
-                <span className="truncate font-mono text-2xs" style={{ paddingLeft: bar.depth * 10, ...(bar.kind === 'agent' ? { color: authorColour(bar.label), fontWeight: 600 } : {}) }}>{bar.label}</span>
+                <span className="flex gap-1.5 pr-2 font-mono text-2xs" style={{ paddingLeft: bar.depth * 10, ...(bar.kind === 'agent' ? { color: authorColour(bar.label), fontWeight: 600 } : {}) }}><span className="truncate">{bar.label}</span>{bar.retries ? <span className="shrink-0 text-wait">↻{bar.retries}</span> : null}</span>
                 <span className="relative h-full" aria-hidden="true">
                   <span
                     className={`absolute top-1/2 -translate-y-1/2 ${bar.kind === 'agent' ? 'h-[3px]' : 'h-2.5 rounded-[2px]'} ${open ? 'stripes pulse' : ''}`}
@@ -95,7 +95,7 @@ export function TimelineView({ events, spans, runs, active, run: id, select, cho
                     {bar.first !== undefined && <span data-first className="block h-full rounded-l-[2px] bg-sheet opacity-60" style={{ width: `${Math.min(100, ((bar.first - bar.start) / Math.max(to - bar.start, 0.001)) * 100)}%` }} />}
                   </span>
                 </span>
-                <span className={`text-right font-mono text-2xs ${bar.failed ? 'text-bad' : 'text-faint'}`}>{bar.retries ? <span className="text-wait">↻{bar.retries} </span> : null}{bar.kind === 'wait' && open ? 'open' : seconds(to - bar.start)}</span>
+                <span className={`text-right font-mono text-2xs ${bar.failed ? 'text-bad' : 'text-faint'}`}>{bar.kind === 'wait' && open ? 'open' : seconds(to - bar.start)}</span>
               </button>
             </li>
           );

@@ -1,14 +1,17 @@
+import { useQuery as useData } from '@tanstack/react-query';
 import { useCallback, useEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react';
 
-import { calls } from '../api/calls';
+import { calls, runsAtOnce } from '../api/calls';
 import { ParleyError } from '../api/client';
+import { readPages } from '../api/pages';
 import { partsOf, type Event, type JsonObject, type Key, type Part, type Run, type Session } from '../api/types';
 import { useRefusal } from '../caller';
 import { useCommands, type Command } from '../commands';
 import { branchesOf } from '../log/branches';
-import { count, sumCosts } from '../log/cost';
+import { count, sumCosts, type Cost } from '../log/cost';
 import { nameOf, titleOf } from '../log/labels';
 import { pendingOf } from '../log/pending';
+import { useKeepItem } from '../evals/turn';
 import { isLocal, rowsOf, textOf } from '../log/rows';
 import { Link, navigate, setQuery, to, useQuery } from '../router';
 import { DeleteDialog, EditDialog, sessionItems, useSessionActions, type SessionDialog } from '../screens/sessionactions';
@@ -44,7 +47,7 @@ export default function Workbench({ id }: { id: Key }) {
     return (
       <div className="mx-auto max-w-[720px] p-4 md:p-8">
         {missing ? (
-          <Empty title="There is no such session" action={<><Button onClick={() => navigate(to.user(id.app, id.user, 'sessions'))}>Show the sessions</Button><NewSession app={id.app} user={id.user} /></>}>
+          <Empty title="Session not found" action={<><Button onClick={() => navigate(to.user(id.app, id.user, 'sessions'))}>Show the sessions</Button><NewSession app={id.app} user={id.user} /></>}>
             <code className="font-mono text-xs">{id.session}</code> of {id.user} in {id.app} was deleted, or is another user's.
           </Empty>
         ) : (
@@ -158,7 +161,7 @@ function Ready({ model, snapshot }: { model: SessionModel; snapshot: Snapshot })
   });
 
   const side: Record<Exclude<Pane, 'chat'>, React.ReactNode> = {
-    run: <TimelineView events={events} spans={spans} runs={runs} active={active} run={runId} select={selectId} chooseRun={(r) => setQuery({ run: r, event: undefined })} menu={runId && <RunMenu id={key} run={runId} ended={runId !== active?.id && runs.some((r) => r.id === runId && r.status !== 'running' && r.status !== 'queued')} family={snapshot.family} />} workflow={flows.length > 0 && <WorkflowView flows={flows} pending={pending} select={selectId} answer={answer} />} />,
+    run: <TimelineView events={events} spans={spans} runs={runs} active={active} run={runId} select={selectId} chooseRun={(r) => setQuery({ run: r, event: undefined })} menu={runId && <RunMenu id={key} run={runId} message={messageOf(events, runId)} ended={runId !== active?.id && runs.some((r) => r.id === runId && r.status !== 'running' && r.status !== 'queued')} family={snapshot.family} />} workflow={flows.length > 0 && <WorkflowView flows={flows} pending={pending} select={selectId} answer={answer} />} />,
     event: <Inspector id={key} events={events} index={selected} state={snapshot.state} run={runs.find((r) => r.id === events[selected]?.invocationId)} spans={spans} select={selectId} fork={() => selected >= 0 && void fork(events[selected]!)} />,
     state: <StatePanel id={key} state={snapshot.state} patch={model.patch} />,
   };
@@ -174,7 +177,7 @@ function Ready({ model, snapshot }: { model: SessionModel; snapshot: Snapshot })
         ))}
       </div>
       <div className="flex min-h-0 flex-1">
-        <section aria-label="Conversation" className={`min-h-0 min-w-0 flex-1 flex-col ${pane === 'chat' ? 'flex' : 'hidden lg:flex'}`}>
+        <section aria-label="Conversation" data-conversation className={`min-h-0 min-w-0 flex-1 flex-col ${pane === 'chat' ? 'flex' : 'hidden lg:flex'}`}>
           {finding && <FindBar events={events} selected={selected} select={(event) => select(event)} close={() => setFinding(false)} />}
           <LogView
             model={model}
@@ -244,25 +247,30 @@ function SideTabs({ pane, selected, event, state, selectionKey }: { pane: Pane; 
   );
 }
 
+/** What the user has said in a run. */
+const messageOf = (events: Event[], run: string) => textOf(events.find((e) => e.invocationId === run && e.author === 'user') ?? ({} as Event));
+
 /** What the palette calls the items of the menu. */
-const sentence: { [label: string]: string } = { 'Title and labels': 'Change title and labels', Artifacts: 'Show the artifacts', Fork: 'Fork the session', Export: 'Export the session', 'Share…': 'Share the session…', Delete: 'Delete the session', Refresh: 'Refresh the session' };
+const sentence: { [label: string]: string } = { 'Title and labels': 'Change title and labels', Artifacts: 'Show the artifacts', Fork: 'Fork the session', Export: 'Export the session', 'Share…': 'Share the session…', Delete: 'Delete the session', 'Save as a test': 'Save the session as a test', Refresh: 'Refresh the session' };
 
 function Header({ model, snapshot, waiting, at }: { model: SessionModel; snapshot: Snapshot; waiting: number; at?: { id: string; number: number } | undefined }) {
   const { key } = model;
   const [open, setOpen] = useState<SessionDialog>();
   const actions = useSessionActions(key);
   const title = nameOf(key.session, snapshot.state, snapshot.events);
+  const last = snapshot.runs[0];
   useEffect(() => {
     document.title = `${title} · ${key.app} · Parley`;
   }, [title, key.app]);
+  const kept = useKeepItem(key, undefined, title);
   const items: Item[] = [
     ...sessionItems(key, actions, setOpen),
+    ...(last?.endTime === undefined ? [] : kept.items),
     { label: 'Refresh', icon: 'retry', act: () => void model.load('end'), call: calls.session(key) },
     { label: 'Copy the session id', icon: 'copy', act: () => void copy(key.session) },
   ];
   const refusal = useRefusal();
   useCommands(items.map(({ label, act, call, changes }) => ({ label: sentence[label] ?? label, act, changes: changes || (call !== undefined && refusal(call) !== undefined) })));
-  const last = snapshot.runs[0];
   useCostNotice(key.app, key.user, snapshot.runs.filter((run) => run.endTime !== undefined).length);
   const status = snapshot.active?.status ?? (waiting > 0 ? 'waiting' : last?.status);
   return (
@@ -276,7 +284,7 @@ function Header({ model, snapshot, waiting, at }: { model: SessionModel; snapsho
         </p>
         <h1 className="truncate" title={key.session}>{title}</h1>
       </div>
-      <SessionCost runs={snapshot.runs} />
+      <SessionCost id={key} runs={snapshot.runs} />
       {status && <Status value={status} />}
       {snapshot.active && (
         <Action tone="danger" icon="stop" call={calls.cancelRun(key, snapshot.active.id)} disabled={Boolean(snapshot.active.stop)} onClick={() => void model.stop()}>Stop</Action>
@@ -284,6 +292,7 @@ function Header({ model, snapshot, waiting, at }: { model: SessionModel; snapsho
       <Button tone="quiet" icon="file" bare className="max-sm:hidden" onClick={() => navigate(to.artifact(key))}>Artifacts</Button>
       <CurlMenu />
       <Menu trigger={<Button tone="quiet" icon="more" bare>Session actions</Button>} items={items} />
+      {kept.dialog}
       <EditDialog open={open === 'edit'} onClose={() => setOpen(undefined)} id={key} state={snapshot.state as JsonObject} onSaved={() => void model.load('end')} />
       <ShareDialog open={open === 'share'} onClose={() => setOpen(undefined)} id={key} at={at} />
       <DeleteDialog open={open === 'delete'} onClose={() => setOpen(undefined)} id={key} title={title} remove={() => actions.remove(() => navigate(to.user(key.app, key.user, 'sessions')))} />
@@ -291,12 +300,40 @@ function Header({ model, snapshot, waiting, at }: { model: SessionModel; snapsho
   );
 }
 
-/** What the runs of the session have cost that are known here. */
-function SessionCost({ runs }: { runs: Run[] }) {
-  const tokens = runs.reduce((sum, run) => sum + (run.usageMetadata?.totalTokenCount ?? 0), 0);
-  if (tokens === 0) return null;
-  return <span data-session-cost className="text-right font-mono text-2xs leading-4 text-soft max-sm:hidden">{count(tokens)} tokens<CostText cost={sumCosts(runs)} className="block" /></span>;
+/** How many pages of runs are added up, of a thousand each. */
+const pagesSummed = 10;
+
+/** What the runs of the session have cost: all of them, also those that the screen has not read. */
+function SessionCost({ id, runs }: { id: Key; runs: Run[] }) {
+  const newest = runs[0];
+  const all = useData<Summed>({
+    queryKey: ['session-cost', id.app, id.user, id.session, newest?.id, newest?.status],
+    enabled: runs.length >= runsAtOnce,
+    placeholderData: (before, query) => (query?.queryKey[3] === id.session ? before : undefined),
+    queryFn: async ({ signal }) => {
+      const { rows, more } = await readPages<Run>(calls.runs(id, 1000), pagesSummed, signal);
+      return { ...sumOf(rows), more, runs: rows.length };
+    },
+  });
+  const known = all.data ?? { ...sumOf(runs), more: runs.length >= runsAtOnce, runs: runs.length };
+  if (known.tokens === 0) return null;
+  return (
+    <span data-session-cost className="text-right font-mono text-2xs leading-4 text-soft max-sm:hidden">
+      {count(known.tokens)} tokens<CostText cost={known.cost} className="block" />
+      {known.more && <span className="block">of the newest {count(known.runs)} runs</span>}
+    </span>
+  );
 }
+
+interface Summed {
+  tokens: number;
+  cost: Cost;
+  /** How many runs are in the sum, and whether there are more. */
+  runs: number;
+  more: boolean;
+}
+
+const sumOf = (runs: Run[]) => ({ tokens: runs.reduce((sum, run) => sum + (run.usageMetadata?.totalTokenCount ?? 0), 0), cost: sumCosts(runs) });
 
 /** Of which session this one is a branch, as a link while that is there. */
 function BranchOf({ id, origin, family }: { id: Key; origin: NonNullable<Session['forkedFrom']>; family: Session[] }) {

@@ -11,6 +11,7 @@ export const modeNames: Record<Mode, [string, string]> = {
   instruction: ['Another instruction', 'One agent gets another text; models are asked.'],
   result: ['Another tool result', 'A tool answers something else; models are asked from there on.'],
   live: ['Live from a step on', 'Recorded until a call; models are asked from there on.'],
+  calls: ['Chosen calls', 'These are made again; the others answer what was recorded.'],
 };
 
 type Effects = Map<string, string>;
@@ -39,15 +40,15 @@ export function Effect({ of }: { of: string | undefined }) {
 }
 
 /** The tools that a plan may call, before it does. */
-export function ToolWarning({ recording, effects }: { recording: Recording; effects: Effects }) {
-  const called = [...new Set(recording.steps.filter((s) => s.kind === 'tool').map((s) => s.name))];
-  const others = [...effects.keys()].filter((name) => !called.includes(name));
+export function ToolWarning({ recording, plan, effects }: { recording: Recording; plan: ReplayPlan | undefined; effects: Effects }) {
+  const called = [...new Set(recording.steps.filter((s, i) => s.kind === 'tool' && plan && isLive(plan, s, i + 1)).map((s) => s.name))];
+  const others = plan?.liveTools ? [...effects.keys()].filter((name) => !called.includes(name)) : [];
   const list = (names: string[]) => (
     <ul className="my-1 space-y-0.5">{names.map((name) => <li key={name} className="flex flex-wrap items-baseline gap-x-2"><b className="font-mono text-xs">{name}</b><Effect of={effects.get(name)} /><span className="text-soft">{meanings[effects.get(name) ?? 'once']}</span></li>)}</ul>
   );
   return (
     <div className="space-y-2">
-      {called.length > 0 && <div><p>The run has called:</p>{list(called)}</div>}
+      {called.length > 0 && <div><p>The run has called these, which are called again:</p>{list(called)}</div>}
       {others.length > 0 && <details><summary className="text-soft">Models may also call {others.length} {others.length === 1 ? 'other tool' : 'other tools'}</summary>{list(others)}</details>}
     </div>
   );
@@ -95,6 +96,13 @@ export function PlanFields({ choice, set, recording, instructions, models }: Pro
         <Field label={`result of call ${choice.step}, ${step.name}`} note="JSON, as the tool would return it."><textarea rows={6} spellCheck={false} className="field w-full font-mono text-xs" value={choice.result} onChange={(e) => set({ result: e.target.value })} /></Field>
       ) : <p className="text-soft">Choose a call of a tool below.</p>;
     }
+    case 'calls':
+      return (
+        <div className="space-y-3">
+          {choice.calls.length === 0 && <p className="text-soft">Choose the calls below. The answer of a model that is asked again may lead to calls that were not recorded, which end the repetition.</p>}
+          {choice.calls.some((n) => recording.steps[n - 1]?.kind === 'model') && model}
+        </div>
+      );
     case 'live':
       return <div className="space-y-3">{!choice.step && <p className="text-soft">Choose the call below from which on models are asked.</p>}{model}</div>;
   }
@@ -108,6 +116,7 @@ export function CallList({ recording, plan, choice, set, effects }: { recording:
       {recording.steps.map((step, i) => {
         const live = plan ? isLive(plan, step, i + 1) : false;
         const replaced = plan?.results?.[i + 1] !== undefined;
+        const repeats = live && step.kind === 'tool' && effects.get(step.name) !== 'pure';
         return (
           <li key={i} data-answer={replaced ? 'replaced' : live ? 'live' : 'recorded'}>
             <div className="flex items-center">
@@ -115,6 +124,12 @@ export function CallList({ recording, plan, choice, set, effects }: { recording:
                 <label className="flex h-full items-center pl-3">
                   <input type="radio" name="step" checked={choice.step === i + 1} onChange={() => set({ step: i + 1, ...(choice.mode === 'result' ? { result: JSON.stringify(resultOf(step), null, 2) } : {}) })} className="size-4 accent-(--accent)" />
                   <span className="sr-only">Call {i + 1}, {step.name || step.kind}</span>
+                </label>
+              )}
+              {choice.mode === 'calls' && (
+                <label className="flex h-full items-center pl-3">
+                  <input type="checkbox" checked={choice.calls.includes(i + 1)} onChange={(e) => set({ calls: e.target.checked ? [...choice.calls, i + 1].sort((a, b) => a - b) : choice.calls.filter((n) => n !== i + 1) })} className="size-4 accent-(--accent)" />
+                  <span className="sr-only">Make call {i + 1} again, {step.name || step.kind}</span>
                 </label>
               )}
               <details className="group min-w-0 flex-1">
@@ -125,6 +140,7 @@ export function CallList({ recording, plan, choice, set, effects }: { recording:
                   <span className="label">{step.kind}</span>
                   <b className="min-w-0 truncate font-mono text-xs font-semibold">{step.name || 'model'}</b>
                   {step.kind === 'tool' && <Effect of={effects.get(step.name)} />}
+                  {repeats && <span data-repeats className="text-2xs font-semibold text-bad">repeats its effect</span>}
                   <span className="ml-auto flex items-baseline gap-3">
                     {step.ms > 0 && <span className="font-mono text-2xs text-faint">{seconds(step.ms / 1000)}</span>}
                     <span className={`font-mono text-2xs ${replaced ? 'text-accent' : live ? 'font-semibold text-wait' : 'text-faint'}`}>{replaced ? 'your result' : live ? (step.kind === 'tool' ? 'called again' : 'asked again') : 'recorded'}</span>

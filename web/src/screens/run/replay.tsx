@@ -4,7 +4,7 @@ import { useEffect, useMemo, useRef, useState } from 'react';
 import { calls } from '../../api/calls';
 import { ask } from '../../api/client';
 import type { AppInfo, Key, Recording, ReplayPlan, ReplayReport } from '../../api/types';
-import { instructionsOf, modes, planOf, type Choice, type Mode } from '../../log/replaying';
+import { callsTools, instructionsOf, modes, planOf, type Choice, type Mode } from '../../log/replaying';
 import { Link, navigate, setQuery, to, useQuery } from '../../router';
 import { Dialog } from '../../ui/dialog';
 import { Icon } from '../../ui/icons';
@@ -61,8 +61,8 @@ function Ready({ id, run, recording }: { id: Key; run: string; recording: Record
   }, [recording, info.data]);
   const agent = [...instructions.keys()][0] ?? '';
   const mode = modes.find((m) => m === query.get('mode')) ?? 'exact';
-  const [fields, setFields] = useState<Omit<Choice, 'mode'>>({ model: '', temperature: '', agent: '', instruction: '', step: 0, result: '', liveTools: false });
-  const choice: Choice = { ...fields, mode, agent: fields.agent || agent, instruction: fields.agent ? fields.instruction : (instructions.get(agent) ?? ''), liveTools: mode !== 'exact' && fields.liveTools };
+  const [fields, setFields] = useState<Omit<Choice, 'mode'>>({ model: '', temperature: '', agent: '', instruction: '', step: 0, result: '', liveTools: false, calls: [] });
+  const choice: Choice = { ...fields, mode, agent: fields.agent || agent, instruction: fields.agent ? fields.instruction : (instructions.get(agent) ?? ''), liveTools: mode !== 'exact' && mode !== 'calls' && fields.liveTools };
   const set = (change: Partial<Choice>) => setFields({ ...choice, ...change });
   const [problem, setProblem] = useState<Error>();
   const [running, setRunning] = useState<AbortController>();
@@ -73,10 +73,12 @@ function Ready({ id, run, recording }: { id: Key; run: string; recording: Record
   let plan: ReplayPlan | undefined;
   let missing = '';
   try {
-    plan = planOf(choice);
+    plan = planOf(choice, recording.steps);
   } catch (error) {
     missing = (error as Error).message;
   }
+  const tools = plan !== undefined && callsTools(plan, recording.steps);
+  const since = mode === 'live' || mode === 'result';
   const repetition = query.get('repetition') ?? '';
   const report = reports.get(repetition);
   const start = async () => {
@@ -101,10 +103,10 @@ function Ready({ id, run, recording }: { id: Key; run: string; recording: Record
       <NotRecorded recording={recording} />
       <fieldset>
         <legend className="label mb-1">what to try</legend>
-        <div className="grid gap-2 sm:grid-cols-2 lg:grid-cols-5">
+        <div className="grid gap-2 sm:grid-cols-2 lg:grid-cols-3">
           {modes.map((m: Mode) => (
             <label key={m} className="flex cursor-pointer gap-2.5 rounded-lg border bg-sheet px-3 py-2 has-checked:border-accent has-checked:bg-tint has-focus-visible:outline-2 has-focus-visible:outline-accent">
-              <input type="radio" name="mode" value={m} checked={mode === m} onChange={() => (setQuery({ mode: m === 'exact' ? undefined : m, repetition: undefined }), set({ step: 0 }))} className="mt-0.5 size-4 shrink-0 accent-(--accent)" />
+              <input type="radio" name="mode" value={m} checked={mode === m} onChange={() => (setQuery({ mode: m === 'exact' ? undefined : m, repetition: undefined }), set({ step: 0, calls: [] }))} className="mt-0.5 size-4 shrink-0 accent-(--accent)" />
               <span><b className="block font-semibold">{modeNames[m][0]}</b><span className="block text-xs text-soft">{modeNames[m][1]}</span></span>
             </label>
           ))}
@@ -116,22 +118,23 @@ function Ready({ id, run, recording }: { id: Key; run: string; recording: Record
         <CallList recording={recording} plan={plan} choice={choice} set={set} effects={effects} />
         {recording.truncated && <p className="mt-1 text-soft">There were more calls than a recording holds. What is missing ends the repetition.</p>}
       </section>
-      {mode !== 'exact' && (
+      {mode !== 'exact' && mode !== 'calls' && (
         <div className={`rounded-lg border px-4 py-2.5 ${choice.liveTools ? 'border-bad/40 bg-badtint' : 'bg-sheet'}`}>
           <label className="flex items-start gap-2.5">
             <input type="checkbox" checked={choice.liveTools} onChange={(e) => set({ liveTools: e.target.checked })} className="mt-0.5 size-4 accent-(--accent)" />
-            <span><b className="font-semibold">Call tools again</b><span className="block text-soft">With all their effects, as {id.user} with that user’s logins. Without it, tools answer what they answered, and a call that was not recorded ends the repetition.</span></span>
+            <span><b className="font-semibold">{since ? 'Call tools again from there on' : 'Call tools again'}</b><span className="block text-soft">{since && 'What they did before that call is not done again. '}With all their effects, as {id.user} with that user’s logins. Without it, tools answer what they answered, and a call that was not recorded ends the repetition.</span></span>
           </label>
-          {choice.liveTools && <div className="mt-2 border-t border-bad/30 pt-2"><ToolWarning recording={recording} effects={effects} /></div>}
+          {choice.liveTools && <div className="mt-2 border-t border-bad/30 pt-2"><ToolWarning recording={recording} plan={plan} effects={effects} /></div>}
         </div>
       )}
+      {mode === 'calls' && tools && <div className="rounded-lg border border-bad/40 bg-badtint px-4 py-2.5"><ToolWarning recording={recording} plan={plan} effects={effects} /></div>}
       <div className="flex flex-wrap items-center gap-3">
         {running ? (
           <><Button icon="stop" tone="danger" onClick={() => (running.abort(), setRunning(undefined))}>Cancel</Button><span role="status" className="pulse text-busy">The run is repeated…</span></>
         ) : (
-          <Action tone="primary" icon="retry" disabled={!plan} call={() => calls.replay(id, run, planOf(choice))} onClick={() => (choice.liveTools ? setAsking(true) : void start())}>Replay</Action>
+          <Action tone="primary" icon="retry" disabled={!plan} call={() => calls.replay(id, run, planOf(choice, recording.steps))} onClick={() => (tools ? setAsking(true) : void start())}>Replay</Action>
         )}
-        <span className="text-soft">{missing || sentence(plan!, choice)}</span>
+        <span className="text-soft">{missing || sentence(plan!, recording)}</span>
       </div>
       {problem && <Problem error={problem} what="The run could not be repeated" />}
       <div ref={result} className="scroll-mt-4">
@@ -141,19 +144,21 @@ function Ready({ id, run, recording }: { id: Key; run: string; recording: Record
         )}
       </div>
       <Dialog open={asking} onClose={() => setAsking(false)} title="Call tools again?" note={`What they do is done once more, as ${id.user}, and cannot be undone from here.`}>
-        <ToolWarning recording={recording} effects={effects} />
+        <ToolWarning recording={recording} plan={plan} effects={effects} />
         <div className="mt-4 flex justify-end gap-2">
           <Button onClick={() => setAsking(false)}>Do not call them</Button>
-          <Action tone="danger" icon="alert" call={() => calls.replay(id, run, planOf(choice))} onClick={() => void start()}>Call them</Action>
+          <Action tone="danger" icon="alert" call={() => calls.replay(id, run, planOf(choice, recording.steps))} onClick={() => void start()}>Call them</Action>
         </div>
       </Dialog>
     </div>
   );
 }
 
-function sentence(plan: ReplayPlan, choice: Choice): string {
-  if (choice.mode === 'exact') return 'No model and no tool is called, and no token is spent.';
-  return `${plan.model ? `${plan.model} is asked` : 'Models are asked'}, which needs tokens. ${choice.liveTools ? 'Tools are called, with their effects.' : 'No tool is called.'}`;
+function sentence(plan: ReplayPlan, { steps }: Recording): string {
+  const models = plan.liveModels || plan.from || plan.results || plan.live?.some((n) => steps[n - 1]?.kind === 'model');
+  const tools = callsTools(plan, steps);
+  if (!models && !tools) return 'No model and no tool is called, and no token is spent.';
+  return `${!models ? 'No model is asked.' : `${plan.model ? `${plan.model} is asked` : 'Models are asked'}, which needs tokens.`} ${tools ? 'Tools are called, with their effects.' : 'No tool is called.'}`;
 }
 
 /** What is known of a run that was not recorded. */

@@ -23,6 +23,7 @@ export function ReportView({ id, run, report }: { id: Key; run: string; report: 
         <p className={`font-semibold ${report.same ? 'text-good' : 'text-wait'}`}>{report.same ? 'The repetition is the same.' : first >= 0 ? `The repetition differs, first at step ${first + 1}.` : 'The repetition differs.'}</p>
         <p className="text-soft">
           {report.calls.filter((c) => c.live).length === 0 ? 'No model and no tool was called.' : `Called: ${report.calls.filter((c) => c.live && c.kind === 'model').length} models, ${report.calls.filter((c) => c.live && c.kind === 'tool').length} tools.`}
+          {report.calls.some((c) => c.repeats) && ` The run had also called ${[...new Set(report.calls.filter((c) => c.repeats).map((c) => c.name))].join(', ')}: what that does outside may have been done twice.`}
           {report.codeChanged && ' The code of the application has changed since.'}
           {report.fromLog && ' The run was not recorded, so requests to models were not compared.'}
           {(report.unused?.length ?? 0) > 0 && ` ${report.unused!.length === 1 ? `The recorded call ${report.unused![0]} was` : `The recorded calls ${report.unused!.join(', ')} were`} not made.`}
@@ -44,7 +45,7 @@ export function ReportView({ id, run, report }: { id: Key; run: string; report: 
   );
 }
 
-const how = (c: ReplayReport['calls'][number]) => (c.missing ? 'no recorded answer, not called' : c.replaced ? 'your result' : c.live ? `called, ${seconds((c.ms ?? 0) / 1000)}` : 'recorded');
+const how = (c: ReplayReport['calls'][number]) => (c.missing ? 'no recorded answer, not called' : c.replaced ? 'your result' : c.live ? `called${c.repeats ? ' again' : ''}, ${seconds((c.ms ?? 0) / 1000)}` : 'recorded');
 
 function StepView({ step, number, first, events }: { step: Repeated; number: number; first: boolean; events: Event[] }) {
   const { event, calls } = step;

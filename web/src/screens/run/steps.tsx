@@ -6,10 +6,10 @@ import { pendingOf } from '../../log/pending';
 import { textOf } from '../../log/rows';
 import { measured } from '../../log/spans';
 import { seconds, timelineOf } from '../../log/timeline';
-import { dollars } from '../../log/cost';
 import { costOf, linesOfTurn, tokensOf, type Line, type Step } from '../../log/turn';
 import { deltaOf } from '../../log/history';
 import { navigate, to } from '../../router';
+import { CostText, usePrices } from '../../ui/cost';
 import { JsonView, argsText, brief } from '../../ui/json';
 import { Markdown } from '../../ui/markdown';
 import { Author, Button, Empty, Loading, Problem } from '../../ui/parts';
@@ -45,11 +45,12 @@ const few = 12;
 
 function Turn({ id, run, snapshot, events }: { id: Key; run: string; snapshot: Snapshot; events: Event[] }) {
   const { active, runs } = snapshot;
+  const prices = usePrices();
   const spans = useSpans(id, active?.id);
   const record = active?.id === run ? active : runs.find((r) => r.id === run);
   const exact = useMemo(() => measured(spans, snapshot.events, record, run), [spans, snapshot.events, record, run]);
   const timeline = useMemo(() => exact ?? timelineOf(snapshot.events, record, run), [exact, snapshot.events, record, run]);
-  const lines = useMemo(() => linesOfTurn(events, timeline), [events, timeline]);
+  const lines = useMemo(() => linesOfTurn(events, timeline, prices), [events, timeline, prices]);
   const flows = useFlows(id.app, snapshot, run);
   const pending = useMemo(() => pendingOf(snapshot.events), [snapshot.events]);
   const replays = useReplays(id, run, snapshot.origin?.rootId ?? id.session);
@@ -62,7 +63,7 @@ function Turn({ id, run, snapshot, events }: { id: Key; run: string; snapshot: S
   const tokens = tokensOf(events).total;
   const end = timeline.end ?? Date.now() / 1000;
   const longest = Math.max(0.001, ...lines.map((l) => l.took ?? 0));
-  const cost = costOf(record, events);
+  const cost = costOf(record, events, prices);
   return (
     <div className={flows.length > 0 ? 'grid gap-6 lg:grid-cols-[minmax(0,1fr)_minmax(0,1fr)]' : ''}>
       <section aria-label="Steps of the run" className="min-w-0">
@@ -70,7 +71,7 @@ function Turn({ id, run, snapshot, events }: { id: Key; run: string; snapshot: S
           <span title={exact ? 'As the server has measured it' : 'From the times of the events'}>{exact ? '' : '≈ '}{seconds(end - timeline.start)}</span>
           <span>{lines.length} steps</span>
           {tokens > 0 && <span>{tokens.toLocaleString()} tokens</span>}
-          {cost !== undefined && <span>{dollars(cost)}</span>}
+          <CostText cost={cost} />
           {open.size > 0 ? <button type="button" onClick={() => setOpen(new Set())} className="text-accent hover:underline">fold all</button> : <button type="button" onClick={() => (setAll(true), setOpen(new Set(lines.map((l) => l.key))))} className="text-accent hover:underline">unfold all</button>}
         </p>
         <ol className="overflow-hidden rounded-lg border bg-sheet" data-steps>
@@ -98,7 +99,7 @@ const marks: Record<Step['kind'], [string, string]> = {
   message: ['›', 'text-accent'], text: ['“', 'text-soft'], thought: ['…', 'text-faint'], call: ['→', 'text-busy'], file: ['▫', 'text-soft'], code: ['#', 'text-busy'], transfer: ['⇢', 'text-accent'], error: ['!', 'text-bad'],
 };
 
-function LineView({ line: { step, took, tokens, pace }, number, longest, open, toggle, show }: { line: Line; number: number; longest: number; open: boolean; toggle: () => void; show: (event: string) => void }) {
+function LineView({ line: { step, took, tokens, cost, pace }, number, longest, open, toggle, show }: { line: Line; number: number; longest: number; open: boolean; toggle: () => void; show: (event: string) => void }) {
   const [mark, tone] = marks[step.kind];
   return (
     <>
@@ -110,6 +111,7 @@ function LineView({ line: { step, took, tokens, pace }, number, longest, open, t
         <span className="flex items-center gap-2 justify-self-end font-mono text-2xs whitespace-nowrap text-faint max-sm:col-start-3 max-sm:row-start-1">
           {pace.filter((words) => /retr/.test(words)).map((words) => <span key={words} className="text-wait">{words}</span>)}
           {tokens > 0 && <span>{tokens.toLocaleString()} tok</span>}
+          <CostText cost={cost} className="max-md:hidden" />
           {took !== undefined && <span className="w-14 text-right text-soft">{seconds(took)}</span>}
           <span aria-hidden="true" className="block h-1.5 w-12 max-md:hidden"><span className="block h-full rounded-full bg-busy" style={{ width: took === undefined ? 0 : `${Math.max(6, (took / longest) * 100)}%` }} /></span>
         </span>

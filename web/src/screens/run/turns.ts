@@ -6,7 +6,9 @@ import { calls } from '../../api/calls';
 import { ask } from '../../api/client';
 import type { Event, Key, Run, Session } from '../../api/types';
 import { decode } from '../../router';
+import type { Prices } from '../../log/cost';
 import { runAfter, turnOf, type Turn } from '../../log/turn';
+import { usePrices } from '../../ui/cost';
 
 /** A run, and the session that has it. A run that begins with @ is the one after an event. */
 export interface Place {
@@ -41,17 +43,18 @@ const reading = (key: Key): UseQueryOptions<Read> => ({
   refetchInterval: (query) => (query.state.data?.runs.some(isActive) ? 2000 : false),
 });
 
-const turnIn = (key: Key, read: Read | undefined, run: string): Turn | undefined => {
+const turnIn = (key: Key, read: Read | undefined, run: string, prices: Prices | undefined): Turn | undefined => {
   if (!read) return undefined;
   const id = run.startsWith('@') ? runAfter(read.session.events as Event[], run.slice(1)) : run;
-  const turn = id === undefined ? undefined : turnOf(key, read.session, read.runs, id);
+  const turn = id === undefined ? undefined : turnOf(key, read.session, read.runs, id, prices);
   return turn && turn.events.length > 0 ? turn : undefined;
 };
 
 /** Reads one run. */
 export function useTurn(key: Key, run: string) {
   const read = useQuery(reading(key));
-  const turn = useMemo(() => turnIn(key, read.data, run), [key.app, key.user, key.session, read.data, run]);
+  const prices = usePrices();
+  const turn = useMemo(() => turnIn(key, read.data, run, prices), [key.app, key.user, key.session, read.data, run, prices]);
   return { ...read, turn, record: read.data?.runs.find((r) => r.id === run), session: read.data?.session };
 }
 
@@ -66,13 +69,14 @@ export interface Column {
 /** Reads several runs. */
 export function useTurns(app: string, places: Place[]): Column[] {
   const found = useQueries({ queries: places.map((p) => reading({ app, user: p.user, session: p.session })) });
+  const prices = usePrices();
   const state = found.map((f) => `${f.dataUpdatedAt} ${f.status}`).join();
   return useMemo(
     () => places.map((place, i) => {
       const { data, isPending, error, refetch } = found[i]!;
-      return { place, pending: isPending, error, retry: () => void refetch(), turn: turnIn({ app, user: place.user, session: place.session }, data, place.run) };
+      return { place, pending: isPending, error, retry: () => void refetch(), turn: turnIn({ app, user: place.user, session: place.session }, data, place.run, prices) };
     }),
-    [app, places, state],
+    [app, places, state, prices],
   );
 }
 

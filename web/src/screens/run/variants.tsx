@@ -7,9 +7,9 @@ import type { AppInfo, Key, Recording, ReplayPlan, ReplayReport, Session } from 
 import { inPool } from '../../log/pool';
 import { instructionsOf } from '../../log/replaying';
 import { seconds } from '../../log/timeline';
-import { dollars } from '../../log/cost';
 import { turnOf, type Turn } from '../../log/turn';
 import { Link, navigate, to } from '../../router';
+import { CostText, usePrices } from '../../ui/cost';
 import { Action, Button, Empty, Loading, Problem, Status } from '../../ui/parts';
 import { Table, type Column } from '../../ui/table';
 import { useVariantForm, variantName } from '../../ui/variantform';
@@ -56,6 +56,7 @@ function Ready({ id, run, recording, original }: { id: Key; run: string; recordi
   const known = useMemo(() => modelsOf(info.data, recording), [info.data, recording]);
   const agents = useMemo(() => instructionsOf(recording), [recording]);
   const { form, plans, problem } = useVariantForm(known, agents);
+  const prices = usePrices();
   const [list, setList] = useState<Variant[]>([]);
   const [running, setRunning] = useState<AbortController>();
   const [marked, setMarked] = useState<ReadonlySet<string>>(new Set());
@@ -71,7 +72,7 @@ function Ready({ id, run, recording, original }: { id: Key; run: string; recordi
       try {
         const report = await ask<ReplayReport>(calls.replay(id, run, plan), controller.signal);
         const key = { ...id, session: report.session };
-        const turn = turnOf(key, await ask<Session>(calls.session(key), controller.signal), [], run);
+        const turn = turnOf(key, await ask<Session>(calls.session(key), controller.signal), [], run, prices);
         change(i, { status: report.status === 'failed' ? 'failed' : 'done', report, turn, ...(report.failure ? { problem: report.failure.message } : {}) });
       } catch (error) {
         if (!controller.signal.aborted) change(i, { status: 'failed', problem: (error as Error).message });
@@ -101,10 +102,10 @@ function Ready({ id, run, recording, original }: { id: Key; run: string; recordi
   );
 }
 
-const columns: Column[] = [{ name: 'variant' }, { name: 'status' }, { name: 'calls', from: 'md' }, { name: 'tokens', from: 'sm' }, { name: 'took', from: 'sm' }];
+const columns: Column[] = [{ name: 'variant' }, { name: 'status' }, { name: 'calls', from: 'md', end: true }, { name: 'tokens', from: 'sm', end: true }, { name: 'took', from: 'sm', end: true }];
 
 function Results({ id, original, list, marked, mark }: { id: Key; original: Turn; list: Variant[]; marked: ReadonlySet<string>; mark: (session: string, is: boolean) => void }) {
-  const priced = [original, ...list.map((v) => v.turn)].some((t) => t?.cost !== undefined);
+  const priced = [original, ...list.map((v) => v.turn)].some((t) => t && (t.cost.usd !== undefined || t.cost.unpriced > 0));
   const row = (key: string, name: React.ReactNode, status: string, turn: Turn | undefined, more: { problem?: string; href?: string; session?: string }) => (
     <tr key={key} className="border-t align-top" data-variant={key}>
       <td className="w-full max-w-0 py-1.5 pr-2 pl-9">
@@ -118,12 +119,12 @@ function Results({ id, original, list, marked, mark }: { id: Key; original: Turn
       <td className="px-2 py-1.5 text-right font-mono text-2xs leading-5 text-soft max-md:hidden">{turn ? turn.modelCalls + turn.toolCalls : ''}</td>
       <td className="px-2 py-1.5 text-right font-mono text-2xs leading-5 text-soft max-sm:hidden">{turn?.tokens.total || ''}</td>
       <td className="px-2 py-1.5 text-right font-mono text-2xs leading-5 whitespace-nowrap text-soft max-sm:hidden">{turn ? seconds(turn.took) : ''}</td>
-      {priced && <td className="px-2 py-1.5 text-right font-mono text-2xs leading-5 text-soft">{turn?.cost === undefined ? '' : dollars(turn.cost)}</td>}
-      <td className="py-1.5 pr-4 text-right whitespace-nowrap">{more.href && <Link href={more.href} className="text-accent hover:underline">Open</Link>}</td>
+      {priced && <td className="px-2 py-1.5 text-right font-mono text-2xs leading-5 text-soft">{turn && <CostText cost={turn.cost} />}</td>}
+      <td className="py-1.5 pr-4 pl-2 text-right whitespace-nowrap">{more.href && <Link href={more.href} className="text-accent hover:underline">Open</Link>}</td>
     </tr>
   );
   return (
-    <Table columns={priced ? [...columns, { name: 'cost' }] : columns}>
+    <Table columns={priced ? [...columns, { name: 'cost', end: true }] : columns}>
       {row('0', 'the run itself', original.status, original, { href: to.session(id) })}
       {list.map((v, i) => row(String(i + 1), variantName(v.plan), v.status === 'done' ? (v.report?.status ?? 'completed') : v.status, v.turn, {
         ...(v.problem ? { problem: v.problem } : {}), ...(v.report ? { href: to.session({ ...id, session: v.report.session }), session: v.report.session } : {}),
