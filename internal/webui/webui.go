@@ -9,6 +9,7 @@ import (
 	"crypto/sha256"
 	"embed"
 	"encoding/base64"
+	"encoding/binary"
 	"fmt"
 	"io"
 	"io/fs"
@@ -18,7 +19,6 @@ import (
 	"path"
 	"strconv"
 	"strings"
-	"sync"
 )
 
 //go:embed all:dist all:guide
@@ -93,8 +93,47 @@ func open(dir string) (http.Handler, error) {
 		h := w.Header()
 		h.Set("Cache-Control", "no-cache") // it is unknown which names are hashed
 		h.Set("X-Content-Type-Options", "nosniff")
-		server.ServeHTTP(w, r)
+		compress(server, w, r)
 	}), nil
+}
+
+// compress serves a file, compressed if its kind, the client and the request allow it.
+func compress(server http.Handler, w http.ResponseWriter, r *http.Request) {
+	ext := path.Ext(r.URL.Path)
+	switch kind := typeOf[ext]; {
+	case ext == "" && strings.HasSuffix(r.URL.Path, "/"), ext == ".svg", ext == ".json", strings.HasPrefix(kind, "text/"):
+	default:
+		server.ServeHTTP(w, r)
+		return
+	}
+	w.Header().Add("Vary", "Accept-Encoding")
+	if !acceptsGzip(r) || r.Header.Get("Range") != "" || strings.HasSuffix(r.URL.Path, "/"+indexFile) { // which is a redirect
+		server.ServeHTTP(w, r)
+		return
+	}
+	w.Header().Set("Content-Encoding", "gzip") // the file server then sets no length
+	compressed := &gzipWriter{ResponseWriter: w}
+	server.ServeHTTP(compressed, r)
+	if compressed.to != nil {
+		_ = compressed.to.Close() // the client may have disconnected
+	}
+}
+
+// gzipWriter compresses a body, if there is one and its header still says so: package http deletes Content-Encoding
+// before it writes an error.
+type gzipWriter struct {
+	http.ResponseWriter
+	to *gzip.Writer
+}
+
+func (w *gzipWriter) Write(p []byte) (int, error) {
+	if w.Header().Get("Content-Encoding") != "gzip" {
+		return w.ResponseWriter.Write(p)
+	}
+	if w.to == nil {
+		w.to = gzip.NewWriter(w.ResponseWriter)
+	}
+	return w.to.Write(p)
 }
 
 // files maps paths to the files of the bundle.
@@ -102,13 +141,17 @@ type files map[string]*file
 
 type file struct {
 	kind, tag string
-	plain     []byte
-	gzipped   func() []byte // nil if compression does not help
+	content   []byte
+	gzipped   bool // content is compressed
 }
 
 const (
 	indexFile = "index.html"
 	nonceMark = "{{nonce}}" // placeholder of the style nonce in the index
+
+	// diagramFile is the page in which diagrams are drawn. It has no origin, even without the frame around it, and a
+	// policy of its own in its text, which allows its script and styles, and loads nothing.
+	diagramFile = "diagram.html"
 )
 
 // load reads the bundle in dir once, so that a request only has to select a file.
@@ -122,18 +165,16 @@ func load(from fs.FS, dir string) (files, error) {
 		if err != nil {
 			return err
 		}
+		name, gzipped := strings.CutSuffix(strings.TrimPrefix(name, dir+"/"), ".gz")
 		sum := sha256.Sum256(content)
 		one := &file{
-			kind: mime.TypeByExtension(path.Ext(name)), plain: content,
-			tag: strconv.Quote(base64.RawURLEncoding.EncodeToString(sum[:12])),
+			kind: mime.TypeByExtension(path.Ext(name)), content: content, gzipped: gzipped,
+			tag: base64.RawURLEncoding.EncodeToString(sum[:12]),
 		}
 		if kind := typeOf[path.Ext(name)]; kind != "" { // independent of the machine's configuration
 			one.kind = kind
 		}
-		if path.Ext(name) != ".woff2" && len(content) > 1024 {
-			one.gzipped = sync.OnceValue(func() []byte { return compress(content) })
-		}
-		all[strings.TrimPrefix(name, dir+"/")] = one
+		all[name] = one
 		return nil
 	})
 	if err == nil && all[indexFile] == nil {
@@ -147,14 +188,6 @@ var typeOf = map[string]string{
 	".svg": "image/svg+xml", ".woff2": "font/woff2", ".txt": "text/plain; charset=utf-8", ".json": "application/json", ".png": "image/png",
 }
 
-func compress(content []byte) []byte {
-	var out bytes.Buffer
-	zip, _ := gzip.NewWriterLevel(&out, gzip.BestCompression) // the level is valid
-	_, _ = zip.Write(content)                                 // writing to a buffer cannot fail
-	_ = zip.Close()
-	return out.Bytes()
-}
-
 // serve answers with a file or, if there is none, with the index: the path is one of its screens.
 func (all files) serve(w http.ResponseWriter, r *http.Request) {
 	name := strings.TrimPrefix(r.URL.Path, Root)
@@ -166,6 +199,8 @@ func (all files) serve(w http.ResponseWriter, r *http.Request) {
 	case one == nil || name == indexFile:
 		all.index(w, r)
 		return
+	case name == diagramFile:
+		w.Header().Set("Content-Security-Policy", "sandbox allow-scripts; base-uri 'none'; form-action 'none'; frame-ancestors 'self'")
 	}
 	one.serve(w, r, name)
 }
@@ -190,17 +225,32 @@ func (all files) page(w http.ResponseWriter, r *http.Request) {
 func (f *file) serve(w http.ResponseWriter, r *http.Request, name string) {
 	h := w.Header()
 	h.Set("Content-Type", f.kind)
-	h.Set("ETag", f.tag)
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Cache-Control", "no-cache")
 	if strings.HasPrefix(name, "assets/") { // their names change with their content
 		h.Set("Cache-Control", "public, max-age=31536000, immutable")
 	}
-	if r.Header.Get("If-None-Match") == f.tag {
+	tag, plain := f.tag, f.gzipped && !acceptsGzip(r)
+	if f.gzipped {
+		h.Add("Vary", "Accept-Encoding")
+	}
+	if plain {
+		tag += "-plain" // other bytes need another tag
+	}
+	tag = strconv.Quote(tag)
+	h.Set("ETag", tag)
+	if strings.Contains(r.Header.Get("If-None-Match"), tag) { // one of several, or weakened by a proxy
 		w.WriteHeader(http.StatusNotModified)
 		return
 	}
-	f.write(w, r, f.plain, f.gzipped)
+	if plain {
+		f.writePlain(w, r)
+		return
+	}
+	if f.gzipped {
+		h.Set("Content-Encoding", "gzip")
+	}
+	write(w, r, f.content)
 }
 
 // index answers with the page. Styles that its libraries create at run time need the nonce; scripts and all other
@@ -213,9 +263,9 @@ func (all files) index(w http.ResponseWriter, r *http.Request) {
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Referrer-Policy", "no-referrer") // the URL contains the code after a login
 	h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self' 'nonce-"+nonce+"'; "+
-		"img-src 'self' data: blob:; media-src data: blob:; font-src 'self'; connect-src 'self'; "+
+		"img-src 'self' data: blob:; media-src 'self' data: blob:; font-src 'self'; connect-src 'self'; frame-src 'self'; "+
 		"base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
-	all[indexFile].write(w, r, bytes.ReplaceAll(all[indexFile].plain, []byte(nonceMark), []byte(nonce)), nil)
+	write(w, r, bytes.ReplaceAll(all[indexFile].content, []byte(nonceMark), []byte(nonce)))
 }
 
 // notFound answers with the server's common error shape.
@@ -225,18 +275,35 @@ func notFound(w http.ResponseWriter) {
 	_, _ = io.WriteString(w, `{"error":"Not Found","detail":"Not Found"}`) // the client may have disconnected
 }
 
-func (f *file) write(w http.ResponseWriter, r *http.Request, content []byte, gzipped func() []byte) {
-	h := w.Header()
-	if gzipped != nil {
-		h.Add("Vary", "Accept-Encoding")
-		if strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
-			h.Set("Content-Encoding", "gzip")
-			content = gzipped()
-		}
-	}
-	h.Set("Content-Length", strconv.Itoa(len(content)))
+func write(w http.ResponseWriter, r *http.Request, content []byte) {
+	w.Header().Set("Content-Length", strconv.Itoa(len(content)))
 	w.WriteHeader(http.StatusOK)
 	if r.Method != http.MethodHead {
 		_, _ = w.Write(content) // the client may have disconnected
 	}
+}
+
+// writePlain decompresses the file for a client that cannot, such as curl without --compressed.
+func (f *file) writePlain(w http.ResponseWriter, r *http.Request) {
+	size := binary.LittleEndian.Uint32(f.content[len(f.content)-4:]) // where the format has it
+	w.Header().Set("Content-Length", strconv.FormatUint(uint64(size), 10))
+	w.WriteHeader(http.StatusOK)
+	if r.Method == http.MethodHead {
+		return
+	}
+	if content, err := gzip.NewReader(bytes.NewReader(f.content)); err == nil { // a test reads all files
+		_, _ = io.Copy(w, content) //nolint:gosec // our own files; the client may have disconnected
+	}
+}
+
+// acceptsGzip reports whether the client takes compressed answers.
+func acceptsGzip(r *http.Request) bool {
+	for part := range strings.SplitSeq(r.Header.Get("Accept-Encoding"), ",") {
+		coding, weight, _ := strings.Cut(part, ";")
+		if strings.EqualFold(strings.TrimSpace(coding), "gzip") {
+			_, q, ok := strings.Cut(weight, "=")
+			return !ok || strings.Trim(q, " 0.") != ""
+		}
+	}
+	return false
 }

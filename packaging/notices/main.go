@@ -7,6 +7,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
@@ -103,11 +104,24 @@ func section(w io.Writer, name, dir string) error {
 	}
 	fmt.Fprintf(w, "\n%s\n%s\n", strings.Repeat("-", 80), name)
 	for _, e := range entries {
-		text, err := os.ReadFile(filepath.Join(dir, e.Name())) //nolint:gosec // of a module
+		text, err := read(filepath.Join(dir, e.Name()))
 		if err != nil {
 			return err
 		}
 		fmt.Fprintf(w, "\n%s\n", bytes.TrimSpace(text))
 	}
 	return nil
+}
+
+// read returns the text of a file. Those of the bundles are compressed.
+func read(file string) ([]byte, error) {
+	text, err := os.ReadFile(file) //nolint:gosec // of a module
+	if err != nil || filepath.Ext(file) != ".gz" {
+		return text, err
+	}
+	r, err := gzip.NewReader(bytes.NewReader(text))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	return io.ReadAll(r)
 }

@@ -101,6 +101,7 @@ func TestBrowser(t *testing.T) {
 			cfg.Access.OIDC = parley.OIDC{Issuers: []string{issuer.Issuer()}, ClientID: id, ClientSecret: secret, Admins: []string{"email=root@example.com"}}
 		}),
 		"KEYS="+gated(t, func(cfg *parley.Config) { cfg.Access.Mode, cfg.Access.KeysURL = parley.AccessKeys, keysURL }), "KEY="+key, "READER="+reader, "REVIEWER="+reviewer,
+		"PUBLIC="+gated(t, func(cfg *parley.Config) { cfg.Access.Mode = parley.AccessPublic }),
 	)
 }
 
@@ -154,8 +155,9 @@ func newStage(t *testing.T, ui string) *stage {
 	srv, err := parley.Open(t.Context(), parley.Config{
 		Limits: parley.Limits{WarnDayCost: 0.001},
 		Agents: agents, Models: s.sellers(), Scripts: parley.ScriptConfig{Dir: s.dir, Reload: true}, Offline: true, UI: parley.UIConfig{Enabled: true, Dir: ui},
-		Logins: parley.LoginConfig{AllowPrivate: []string{"127.0.0.0/8", "::1/128"}},
-		Log:    slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn})),
+		Logins:  parley.LoginConfig{AllowPrivate: []string{"127.0.0.0/8", "::1/128"}},
+		Network: parley.NetworkConfig{AllowPrivateWebhooks: []string{"127.0.0.0/8", "::1/128"}},
+		Log:     slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn})),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -233,6 +235,14 @@ func (s *stage) strings() http.Handler {
 		}
 		if err != nil {
 			http.Error(w, err.Error(), http.StatusInternalServerError)
+		}
+	})
+	// A receiver of webhooks does not want any before its gate is open.
+	mux.HandleFunc("POST /hook/{gate}", func(w http.ResponseWriter, r *http.Request) {
+		select {
+		case <-s.gate(r.PathValue("gate")):
+		default:
+			w.WriteHeader(http.StatusGone)
 		}
 	})
 	mux.HandleFunc("POST /open/{gate}", func(_ http.ResponseWriter, r *http.Request) {
