@@ -37,7 +37,7 @@ export PARLEY_TEST_INSTALL ?= 1
 # Packages that start goroutines or share values among them. They are tested with
 # the race detector, all others without: it compiles every dependency once more.
 RACED := ./agent ./artifact ./chaos ./conformance ./internal/access ./internal/bounded ./internal/broker/... ./internal/eval \
-	./internal/lru ./internal/outbox ./internal/peer ./internal/retry ./internal/run/... ./internal/schedule ./internal/script/adk ./internal/script/engine/arena ./internal/script/node ./internal/server \
+	./internal/lru ./internal/outbox ./internal/peer ./internal/retry ./internal/run/... ./internal/schedule ./internal/script/adk ./internal/script/engine/arena ./internal/script/node ./internal/server ./internal/sessionrt \
 	./internal/telemetry ./internal/trigger ./model/... ./session ./session/postgres ./tool ./tool/code ./tool/code/container ./tool/mcp ./tool/openapi ./tool/skill
 
 # The JavaScript engine and SQLite are C transpiled to Go, which the race detector
@@ -50,8 +50,9 @@ SOME_TESTS := TestCallsInterleave|TestCancelReachesTheCode|TestEngines|TestWatch
 SOME_TESTS := $(SOME_TESTS)|TestConversation|TestEndOfInput|TestInterrupt(edWhile|Between|Within|Ends)|TestDeployInterrupted|TestOIDC|TestManagedLogin|TestStream|TestServe
 SOME_TESTS := $(SOME_TESTS)|TestStore/(Log|Begin|Claim)|TestWriter|TestExecuteIsFresh|TestExecuteWritesFiles|TestCancel|TestListen|TestSoon|TestTasks
 
-# Packages that wait for long or take long. They start first: the others fill the gaps.
-LONG := ./internal/webui/e2e ./conformance/logins ./internal/script ./internal/script/differential ./clients ./bench
+# Packages that wait for long or take long. They start first, the longest two before all: the
+# others fill the gaps, one more at a time than there are processors on a small machine.
+LONG := ./internal/script ./internal/webui/e2e ./conformance/logins ./internal/script/differential ./clients ./bench
 
 # The tests with and without the race detector run side by side, so that packages which
 # wait for other processes, or for time, leave the processors to others.
@@ -64,7 +65,7 @@ test: ## Run all tests
 .PHONY: test/plain
 test/plain: export CGO_ENABLED := 0
 test/plain:
-	go test -vet=off -timeout 60m $(LONG) $$(go list ./... | grep -v -x -F "$$(go list $(RACED))")
+	go test -p 3 -vet=off -timeout 60m $(LONG) $$(go list ./... | grep -v -x -F "$$(go list $(RACED))")
 	go test -vet=off -timeout 60m -run '^TestLargeArtifact$$' ./conformance
 
 .PHONY: test/raced
@@ -145,6 +146,17 @@ vulncheck: ## Look for known vulnerabilities in what is linked; needs the networ
 bench: ## Measure Parley beside a bare net/http server
 	go run ./bench
 
+# The last version that committed the changes of each session by themselves. The aims
+# are four times its runs a second on Postgres with 64 clients, and 1.5 times on SQLite.
+BEFORE ?= ce0f1809
+
+.PHONY: bench/before
+bench/before: ## Measure the load on databases beside the version BEFORE; needs its commit
+	@tmp=$$(mktemp -d) && trap 'git worktree remove --force "$$tmp/tree"; rm -r "$$tmp"' EXIT && \
+	git worktree add --quiet --detach "$$tmp/tree" $(BEFORE) && \
+	(cd "$$tmp/tree" && go build -o "$$tmp/bench" ./bench) && \
+	go run ./bench -only load_postgres,load_sqlite -before "$$tmp/bench"
+
 # By hand, not a part of the tests: it installs other servers.
 .PHONY: conformance/peers
 conformance/peers: ## Compare with adk-js and adk-go, into docs/comparison.md; needs npm and the network
@@ -164,10 +176,12 @@ generate: ui guide ## Refresh the JavaScript that the binary carries; needs npm
 .PHONY: ui
 ui: ## Build the developer UI from web/; needs npm
 	cd web && npm ci && npm run types && npm run build
+	go run ./internal/webui/pack web/dist/ui internal/webui/dist
 
 .PHONY: guide
 guide: ## Build the documentation from docs/ that the server serves; needs npm
 	cd web && npm ci && npm run types && npm run guide
+	go run ./internal/webui/pack web/dist/guide internal/webui/guide
 
 # The pictures are in web/screenshots.
 .PHONY: picture
@@ -178,7 +192,8 @@ picture: ## Take the picture of the UI that the README shows
 .PHONY: api
 api: ## List the public Go API in api/go.txt, and convert the HTTP contract to JSON
 	go run ./api/goapi > api/go.txt
-	go run ./api/openapijson < api/openapi.yaml > api/openapi.json
+	go run ./api/openapijson api/openapi > api/openapi.json.new
+	mv api/openapi.json.new api/openapi.json
 
 .PHONY: verify
 verify: ## Check that what is derived from other files is up to date
@@ -189,7 +204,7 @@ verify: ## Check that what is derived from other files is up to date
 		$(MAKE) ui && test -z "$$(git status --porcelain internal/webui/dist)" || { git status --short internal/webui/dist; echo "run: make ui"; exit 1; }; \
 	else echo "npm is not there: the developer UI is not checked"; fi
 	@if command -v npm >/dev/null; then \
-		cd web && npm run guide && cd .. && test -z "$$(git status --porcelain internal/webui/guide)" || { git status --short internal/webui/guide; echo "run: make guide"; exit 1; }; \
+		(cd web && npm run guide) && go run ./internal/webui/pack web/dist/guide internal/webui/guide && test -z "$$(git status --porcelain internal/webui/guide)" || { git status --short internal/webui/guide; echo "run: make guide"; exit 1; }; \
 	else echo "npm is not there: the guide is not checked"; fi
 	@if command -v npm >/dev/null; then \
 		go test -count 1 -run 'TestTypeScriptPackage' ./clients; \
@@ -201,7 +216,7 @@ verify: ## Check that what is derived from other files is up to date
 			echo "WARNING: @google/adk $$new is there, and agents are compared with $$have. What is new:"; \
 			go test -count 1 -v -run 'TestNewestExports' ./internal/script/differential -args -newest "$$new" | grep -E 'exports|NEW EXPORT' || echo "its exports could not be read"; fi; \
 	else echo "npm is not there: the exports of @google/adk are not compared"; fi
-	@go run ./api/openapijson < api/openapi.yaml | diff -u api/openapi.json - || { echo "the HTTP contract has changed: run make api"; exit 1; }
+	@go run ./api/openapijson api/openapi | diff -u api/openapi.json - || { echo "the HTTP contract has changed: run make api"; exit 1; }
 	@go run ./api/goapi | diff -u api/go.txt - || { echo "the public Go API has changed: run make api"; exit 1; }
 	go mod tidy -diff
 	go mod verify

@@ -213,7 +213,7 @@ func TestOIDCUnavailable(t *testing.T) {
 		t.Error("no Retry-After")
 	}
 	g.want(200, "", "GET", "/health", "")
-	broken.Mend()
+	broken.Repair()
 	g.want(200, token, "GET", "/apps/weather/users/bob@example.com/sessions", "")
 	g.want(404, token, "GET", ofBob, "")
 }

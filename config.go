@@ -116,7 +116,7 @@ type SessionConfig struct {
 	RunLease time.Duration
 	// Passive means that the server works only on runs that were started on it: it takes
 	// over no runs of other servers that use the database, and leaves the deletion of old
-	// sessions to them. It creates no database: that of URL must exist.
+	// sessions, webhooks and push notifications to them. It creates no database: that of URL must exist.
 	Passive bool
 	// OnBusy is what happens to a message whose session has a run already,
 	// unless the request says otherwise; empty means session.Enqueue.

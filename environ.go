@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/parley-run/parley/session"
+	"github.com/parley-run/parley/internal/sessionrt"
 )
 
 // agentEnviron is what agents in TypeScript, and the processes that they start,
@@ -35,7 +35,7 @@ func (c *Config) usesVariable(name, value string) bool {
 	}
 	// Hosting platforms set variables such as DATABASE_URL, which flags repeat.
 	return value != "" && (slices.Contains([]string{c.Sessions.URL, c.Access.KeysURL, c.Logins.Key, c.Access.OIDC.ClientSecret}, value) ||
-		slices.Contains(session.URLs(c.Sessions.URL), value))
+		slices.Contains(sessionrt.URLs(c.Sessions.URL), value))
 }
 
 func isPostgres(url string) bool {

@@ -7,8 +7,7 @@ import (
 	"github.com/parley-run/parley/session"
 )
 
-// SetGrace changes how long a shutdown waits for runs, so that the tests of it
-// need not.
+// SetGrace changes how long a shutdown waits for runs.
 func SetGrace(d time.Duration) { grace = d }
 
 // ExportTo has spans exported to a collector, whatever the environment says.

@@ -293,12 +293,12 @@ func TestNothingLeaks(t *testing.T) {
 			// The provider fails at first, and says more than it should.
 			answer := v.login(p, v.run(`{"text":"hi"}`))
 			tap.secret("code", codeIn(t, answer))
-			p.Break(provider.TokenPath, provider.OAuthError("invalid_grant", answer)).Mend()
+			p.Break(provider.TokenPath, provider.OAuthError("invalid_grant", answer)).Repair()
 			broken := p.Break(provider.TokenPath, provider.OAuthError("invalid_grant", answer))
 			wrong := strings.Replace(answer, "state=", "state=x", 1)
 			want("another state", run("/run", wrong), "400 ")
 			want("a login that fails", run("/run_sse", answer), "CREDENTIAL_EXCHANGE_FAILED")
-			broken.Mend()
+			broken.Repair()
 
 			answer = v.login(p, v.run(`{"text":"hi"}`))
 			tap.secret("code", codeIn(t, answer))

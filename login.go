@@ -59,7 +59,9 @@ func newOutbox(cfg *Config, store session.Store, logins *broker.Broker, observer
 	if err != nil || store.Outbox == nil || !logins.CanKeep() {
 		return nil, err
 	}
-	return outbox.New(outbox.Options{Store: store.Outbox, Secrets: logins, AllowPrivate: networks, Log: cfg.Log, Observer: observer}), nil
+	return outbox.New(outbox.Options{
+		Store: store.Outbox, Secrets: logins, AllowPrivate: networks, Passive: cfg.Sessions.Passive, Log: cfg.Log, Observer: observer,
+	}), nil
 }
 
 // publicURL is PublicURL, nil if there is none.

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/parley-run/parley/agent"
+	"github.com/parley-run/parley/internal/agentrt"
 	"github.com/parley-run/parley/internal/registry"
 	"github.com/parley-run/parley/model"
 )
@@ -65,14 +66,14 @@ func (c *Config) named() func(string) (model.Model, error) {
 // checkModels refuses agents that name a model which does not exist, and tells
 // of settings that have no effect.
 func checkModels(app string, root *agent.Agent, find func(string) (model.Model, error), log *slog.Logger) error {
-	for a, m := range root.Models() {
+	for a, m := range agentrt.Models(root) {
 		if name, ok := m.(model.Named); ok {
 			var err error
 			if m, err = find(string(name)); err != nil {
 				return fmt.Errorf("the agent %s: %w", a.Name(), err)
 			}
 		}
-		if ignored := model.Ignored(m, a.ModelConfig()); len(ignored) > 0 {
+		if ignored := model.Ignored(m, agentrt.ModelConfig(a)); len(ignored) > 0 {
 			slices.Sort(ignored)
 			log.Warn("settings have no effect, because the model does not have them", "app", app, "agent", a.Name(), "model", m.Name(), "settings", ignored)
 		}

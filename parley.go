@@ -186,7 +186,7 @@ func (s *Server) open(ctx context.Context) (err error) {
 		MayAnswer: s.inboxRules().MayAnswer, Logins: logins{s.logins}, CredentialCall: string(cfg.Logins.Call), Artifacts: s.artifacts, Limits: cfg.Limits.engine(), Prices: s.prices,
 		Bounds: cfg.Limits.bounds(), Observer: s.telemetry, Reached: s.budgetReached,
 	})
-	s.evals, s.replays = s.newEvals(), s.newReplays(names)
+	s.evals, s.replays = s.newEvals(), s.newReplays(names) //nolint:contextcheck // what records a case ends with it
 	s.telemetry.Watch(s.levels)
 	s.startWebhooks()
 	s.openSchedules()

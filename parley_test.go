@@ -20,6 +20,7 @@ import (
 	"github.com/parley-run/parley"
 	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/testkit"
 	"github.com/parley-run/parley/internal/testkit/pgtest"
 	"github.com/parley-run/parley/model/scripted"
 	"github.com/parley-run/parley/tool"
@@ -35,7 +36,6 @@ func TestMain(m *testing.M) {
 }
 
 func serve() int {
-	parley.SetGrace(500 * time.Millisecond)
 	if long, err := time.ParseDuration(os.Getenv("PARLEY_TEST_GRACE")); err == nil {
 		parley.SetGrace(long)
 	}
@@ -269,9 +269,13 @@ func (p *process) openStream(t *testing.T) *http.Response {
 }
 
 func TestInterruptEndsStreamsAndExitsWithZero(t *testing.T) {
-	for _, sig := range []os.Signal{os.Interrupt, syscall.SIGTERM} {
-		var log bytes.Buffer
-		p := startProcess(t, &log, "PORT=0")
+	t.Parallel() // it waits for the grace of the server, of which a busy machine needs the end for the answers
+	var processes []*process
+	var logs [2]bytes.Buffer
+	var streams []*http.Response
+	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	for i, sig := range signals {
+		p := startProcess(t, &logs[i], "PORT=0")
 		p.output.Scan()
 		if line := p.output.Text(); !strings.Contains(line, "all interfaces") {
 			t.Errorf("with PORT set, the server says %q", line)
@@ -281,15 +285,18 @@ func TestInterruptEndsStreamsAndExitsWithZero(t *testing.T) {
 		if err := p.Process.Signal(sig); err != nil {
 			t.Fatal(err)
 		}
-		body, err := io.ReadAll(stream.Body)
+		processes, streams = append(processes, p), append(streams, stream)
+	}
+	for i, sig := range signals {
+		body, err := io.ReadAll(streams[i].Body)
 		if err != nil || !strings.Contains(string(body), `"error":"the server was shut down"`) {
 			t.Errorf("%v: the stream ends with %q, %v", sig, body, err)
 		}
-		if err := p.Wait(); err != nil {
+		if err := processes[i].Wait(); err != nil {
 			t.Errorf("%v: %v, want exit status 0", sig, err)
 		}
-		if !strings.Contains(log.String(), "waiting for runs") {
-			t.Errorf("%v: it does not say what it waits for: %s", sig, log.String())
+		if !strings.Contains(logs[i].String(), "waiting for runs") {
+			t.Errorf("%v: it does not say what it waits for: %s", sig, logs[i].String())
 		}
 	}
 }
@@ -302,16 +309,13 @@ func TestSecondInterruptEndsAtOnce(t *testing.T) {
 	}
 	// The first signal has been seen when no new run is taken any more; until
 	// then another one would be the same as the first.
-	for deadline := time.Now().Add(5 * time.Second); ; {
-		if conn, err := net.Dial("tcp", strings.TrimPrefix(p.base, "http://")); err != nil {
-			break
-		} else {
+	testkit.Eventually(t, "the listener to close", func() bool {
+		conn, err := net.Dial("tcp", strings.TrimPrefix(p.base, "http://"))
+		if err == nil {
 			conn.Close()
 		}
-		if time.Now().After(deadline) {
-			t.Fatal("the server still listens")
-		}
-	}
+		return err != nil
+	})
 	if err := p.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}

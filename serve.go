@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/parley-run/parley/agent"
+	"github.com/parley-run/parley/internal/agentrt"
 	"github.com/parley-run/parley/internal/face"
 	"github.com/parley-run/parley/internal/server"
 	"github.com/parley-run/parley/internal/sse"
@@ -199,7 +200,7 @@ func (a *apps) missing(name string) (list []string) {
 	if err != nil {
 		return nil
 	}
-	for _, m := range root.Models() {
+	for _, m := range agentrt.Models(root) {
 		known, ok := m.(interface{ Ready() error })
 		if !ok {
 			continue

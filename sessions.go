@@ -13,6 +13,7 @@ import (
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/ident"
 	"github.com/parley-run/parley/internal/run"
+	"github.com/parley-run/parley/internal/sessionrt"
 	"github.com/parley-run/parley/session"
 	"github.com/parley-run/parley/tool"
 )
@@ -50,7 +51,7 @@ func (a *Sessions) Create(ctx context.Context, n NewSession) (*session.Session, 
 		return nil, public(invalid("TTL", "must not be negative"))
 	}
 	for name, value := range n.State {
-		if session.IsNull(value) {
+		if sessionrt.IsNull(value) {
 			return nil, public(invalid("State", fmt.Sprintf("has no value for the key %q: null deletes a key, and a new session has none", name)))
 		}
 	}

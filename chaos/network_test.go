@@ -7,8 +7,8 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/parley-run/parley/internal/sessionrt"
 	"github.com/parley-run/parley/internal/testkit/badnet"
-	"github.com/parley-run/parley/session"
 )
 
 // network is all that is between a server and its database.
@@ -43,7 +43,7 @@ func (n network) cuts() (all int64) {
 // addresses, and one for the connection that listens. It returns the URLs for the
 // server.
 func (r *replica) through(db string) string {
-	w, urls := r.world, session.URLs(db)
+	w, urls := r.world, sessionrt.URLs(db)
 	u, err := url.Parse(urls[0])
 	if err != nil {
 		w.Fatal(err)

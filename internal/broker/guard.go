@@ -24,7 +24,7 @@ func (e *guardError) Error() string { return e.reason }
 
 var (
 	errClosed = &guardError{"the provider was not called, because it is in a private network, or on the server's own machine; " +
-		"--allow_private_logins (AllowPrivateLogins in Go) allows a network, such as 10.0.0.0/8 or 127.0.0.0/8"}
+		"--allow_private_logins (Config.Logins.AllowPrivate in Go) allows a network, such as 10.0.0.0/8 or 127.0.0.0/8"}
 	errPlain = &guardError{"the provider was not called, because its address does not begin with https://"}
 	errVisit = &guardError{"users are not sent to the provider's authorization endpoint, because its address does not begin with https://"}
 )

@@ -70,7 +70,7 @@ func TestRefreshBeforeTheEnd(t *testing.T) {
 	if w.response(w.broker, w.key, w.config()) == nil {
 		t.Error("a token that is good is not used")
 	}
-	broken.Mend()
+	broken.Repair()
 	for range 2 {
 		w.response(w.broker, w.key, w.config())
 	}
@@ -86,7 +86,7 @@ func TestRefreshFails(t *testing.T) {
 	broken := w.provider.Break(provider.TokenPath, provider.Fault{Status: 503, Body: "{}"})
 	_, err := w.broker.For(w.key).Response(t.Context(), w.config())
 	wantFailed(t, w.hear(err), "", "status 503")
-	broken.Mend()
+	broken.Repair()
 	if w.response(w.broker, w.key, w.config()) == nil {
 		t.Error("the credential was lost over a provider that was down")
 	}
@@ -129,7 +129,7 @@ func TestRefreshOutlivesItsCaller(t *testing.T) {
 	}()
 	<-broken.Reached()
 	cancel()
-	broken.Mend()
+	broken.Repair()
 	<-done
 	if w.response(w.broker, w.key, w.config()) == nil || w.provider.Counts().Refreshes != 1 {
 		t.Errorf("after the call was cancelled: %+v", w.provider.Counts())
@@ -149,7 +149,7 @@ func TestRevokedDuringRefresh(t *testing.T) {
 	if err := w.broker.For(w.key).Drop(t.Context(), config); err != nil {
 		t.Fatal(err)
 	}
-	broken.Mend()
+	broken.Repair()
 	if got := <-done; got != nil {
 		t.Errorf("there is %v", got)
 	}

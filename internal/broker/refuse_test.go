@@ -210,7 +210,7 @@ func TestProviderFails(t *testing.T) {
 			}
 			broken := w.provider.Break(provider.TokenPath, test.fault)
 			wantFailed(t, w.hear(w.broker.Complete(t.Context(), w.key, "call-1", asked)), test.code, test.reason)
-			broken.Mend()
+			broken.Repair()
 			if names := w.names(); len(names) > 0 {
 				t.Errorf("what is kept is %v", names)
 			}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/parley-run/parley/credential"
 	"github.com/parley-run/parley/internal/redact"
+	"github.com/parley-run/parley/internal/sessionrt"
 	"github.com/parley-run/parley/session"
 	"github.com/parley-run/parley/tool"
 )
@@ -52,7 +53,7 @@ func (s *Session) Seal(ctx context.Context, delta map[string]json.RawMessage, be
 		switch {
 		case tool.IsSecret(key):
 			change(key, nil)
-			if session.IsNull(value) {
+			if sessionrt.IsNull(value) {
 				err = s.broker.remove(ctx, s.stateID(key))
 			} else {
 				err = s.put(ctx, key, value)

@@ -20,7 +20,7 @@ func TestLinear(t *testing.T) {
 	if !testkit.Linear(400_000, line) {
 		t.Error("a line is none")
 	}
-	if testkit.Linear(1600, square) {
+	if testkit.Linear(8000, square) {
 		t.Error("a square is a line")
 	}
 }

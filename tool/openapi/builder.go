@@ -45,7 +45,7 @@ func (b *builder) build() (*Toolset, error) {
 				continue
 			}
 			count++
-			name := unique(b.names, toolName(op.OperationID, method, path), b.room())
+			name := unique(b.names, toolName(op.OperationID, method, path), b.maxName())
 			if b.cfg.Filter != nil && !b.cfg.Filter(name) {
 				continue
 			}
@@ -68,8 +68,8 @@ func (b *builder) build() (*Toolset, error) {
 	return set, nil
 }
 
-// room is the maximum length of a name without the prefix.
-func (b *builder) room() int {
+// maxName is the maximum length of a name without the prefix.
+func (b *builder) maxName() int {
 	if b.cfg.Prefix == "" {
 		return maxName
 	}

@@ -54,9 +54,9 @@ func toolName(operationID, method, path string) string {
 // name is taken, it adds the first suffix that makes it unique, or a number.
 func unique(taken map[string]bool, name string, limit int, suffixes ...string) string {
 	cut := func(suffix string) string {
-		room := limit - len(suffix)
-		if len(name) > room {
-			return strings.TrimRight(strings.ToValidUTF8(name[:room], ""), "_") + suffix
+		space := limit - len(suffix)
+		if len(name) > space {
+			return strings.TrimRight(strings.ToValidUTF8(name[:space], ""), "_") + suffix
 		}
 		return name + suffix
 	}

@@ -87,9 +87,11 @@ func Cleanup() {
 func Main(m *testing.M) {
 	code := m.Run()
 	Cleanup()
-	if err := leak.Find(); err != nil && code == 0 {
-		fmt.Fprintln(os.Stderr, err) //nolint:forbidigo // no test is there to be told
-		code = 1
+	if code == 0 { // tests that have failed may have left some
+		if err := leak.Find(); err != nil {
+			fmt.Fprintln(os.Stderr, err) //nolint:forbidigo // no test is there to be told
+			code = 1
+		}
 	}
 	os.Exit(code) //nolint:forbidigo // as a TestMain does
 }

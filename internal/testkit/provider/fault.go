@@ -60,8 +60,8 @@ func (p *Provider) Break(path string, fault Fault) *Broken {
 	return b
 }
 
-// Mend ends the fault and releases the requests that it holds. It may be called twice.
-func (b *Broken) Mend() {
+// Repair ends the fault and releases the requests that it holds. It may be called twice.
+func (b *Broken) Repair() {
 	b.all.mu.Lock()
 	defer b.all.mu.Unlock()
 	b.release()

@@ -116,7 +116,7 @@ func TestErrors(t *testing.T) {
 	if _, err = c.Exchange(client(t), got); err != nil {
 		t.Errorf("after the one time: %v", err)
 	}
-	broken.Mend()
+	broken.Repair()
 	if n := len(p.Requests(provider.TokenPath)); n != 3 || p.Counts().Exchanges != 1 {
 		t.Errorf("%d requests, %+v", n, p.Counts())
 	}
@@ -145,8 +145,8 @@ func TestHang(t *testing.T) {
 		t.Fatalf("it does not hang: %v", err)
 	default:
 	}
-	hang.Mend()
-	hang.Mend()
+	hang.Repair()
+	hang.Repair()
 	if err := <-result; err != nil {
 		t.Errorf("after the release: %v", err)
 	}

@@ -1,6 +1,7 @@
 package container_test
 
 import (
+	"fmt"
 	"log"
 
 	"github.com/parley-run/parley/agent"
@@ -27,4 +28,11 @@ func ExampleNew() {
 	if err != nil {
 		log.Fatal(err)
 	}
+}
+
+// An executor needs Docker or Podman, or a program with the same commands.
+func ExampleNew_missing() {
+	_, err := container.New(container.Config{Program: "/opt/containers/podman"})
+	fmt.Println(err)
+	// Output: code cannot be run in containers: /opt/containers/podman is not on the PATH
 }
