@@ -11,6 +11,7 @@ import (
 	"sync"
 	"syscall"
 	"time"
+	"unicode/utf8"
 
 	"github.com/parley-run/parley/internal/bounded"
 	"github.com/parley-run/parley/internal/script/tempdir"
@@ -131,8 +132,8 @@ func (s *Scratch) change(root *os.Root, name string, r fileRequest) (any, error)
 	if name == "." && r.Op != "mkdir" {
 		return nil, syscall.EBUSY
 	}
-	if depth(name) > maxScratchDepth {
-		return nil, syscall.ENAMETOOLONG
+	if err := checkName(name); err != nil {
+		return nil, err
 	}
 	switch r.Op {
 	case "write":
@@ -359,6 +360,18 @@ func (s *Scratch) count(name string) (bytes int64, entries int) {
 // depth returns the number of names that a path consists of.
 func depth(name string) int { return strings.Count(filepath.ToSlash(name), "/") + 1 }
 
+// checkName refuses names of files that are nested too deeply, and those that are not
+// UTF-8: package fs does not open them, so what is below them would not be counted.
+func checkName(name string) error {
+	switch {
+	case !utf8.ValidString(name):
+		return syscall.EINVAL
+	case depth(name) > maxScratchDepth:
+		return syscall.ENAMETOOLONG
+	}
+	return nil
+}
+
 // deepest returns the greatest depth of a file, or of a directory and what is in it.
 func (s *Scratch) deepest(name string, info fs.FileInfo) int {
 	most := depth(name)
@@ -381,6 +394,9 @@ func (s *Scratch) rename(root *os.Root, from, to string) error {
 	}
 	if from == "." || to == "." {
 		return syscall.EBUSY
+	}
+	if err := checkName(to); err != nil {
+		return err
 	}
 	old, err := root.Lstat(from)
 	if err != nil {
@@ -418,8 +434,8 @@ func (s *Scratch) copy(from *os.Root, name string, root *os.Root, to string, r f
 	if there, err := root.Stat(to); err == nil && !r.Exclusive && os.SameFile(info, there) {
 		return nil // it must not be truncated
 	}
-	if depth(to) > maxScratchDepth {
-		return syscall.ENAMETOOLONG
+	if err := checkName(to); err != nil {
+		return err
 	}
 	r.At, r.Create, r.Truncate, r.Mode = 0, true, true, uint32(info.Mode().Perm())
 	return s.fill(to, r, info.Size(), func(file *os.File, at int64) error {

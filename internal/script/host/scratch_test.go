@@ -178,6 +178,7 @@ func FuzzScratch(f *testing.F) {
 		f.Add(op, "a", "b", "eA==", int64(0), true)
 		f.Add(op, "../a", "/etc/passwd", "eA==", int64(-1), true)
 		f.Add(op, ".", "a/b/c", "", int64(1<<62), false)
+		f.Add(op, "b/\xff/c", "\xff/a", "eA==", int64(0), true)
 	}
 	f.Fuzz(func(t *testing.T, op, from, to, data string, at int64, yes bool) {
 		scratch := NewScratch(1 << 10)
