@@ -1,7 +1,9 @@
 package session
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"sync"
 
@@ -12,48 +14,99 @@ import (
 // Cached keeps the logs of active sessions in memory, in front of a store that many
 // processes may write to. It never treats its copy as complete: every read asks the
 // store for later entries, and an append-only log cannot change in another way. The
-// ordinal distinguishes a session that was deleted and created again.
+// ordinal distinguishes a session that was deleted and created again, and the Timeline
+// of the store a log that the database may have lost the end of.
 func Cached(store Store, bytes int64) Store {
 	c := &cache{Store: store, logs: lru.New[Key, *cachedLog](bytes)}
+	c.timed, _ = store.Sessions.(Timeline)
 	gctune.OnShortage(c, (*cache).shrink)
 	store.Sessions, store.Runs, store.Leases, store.Upkeep = c, c, c, c
 	return store
 }
 
+// Timeline is the part of a Store whose database can lose changes that it has confirmed:
+// a standby is promoted that did not have them yet, or a backup is restored.
+type Timeline interface {
+	// Timeline returns a number that increases when that may have happened, before the
+	// store returns anything from the database as it is since.
+	Timeline() int64
+}
+
 type cache struct {
 	Store
+
+	timed Timeline // nil if the store has none
 
 	mu   sync.Mutex
 	logs *lru.Cache[Key, *cachedLog]
 }
 
 type cachedLog struct {
-	ordinal int64
+	version
 	entries []*Entry // the log from sequence 1, append-only
 	calls   *CallIndex
+}
+
+// version distinguishes logs with the same key. A later one is greater.
+type version struct{ timeline, ordinal int64 }
+
+func (v version) compare(other version) int {
+	return cmp.Or(cmp.Compare(v.timeline, other.timeline), cmp.Compare(v.ordinal, other.ordinal))
+}
+
+// timeline returns that of the store.
+func (c *cache) timeline() int64 {
+	if c.timed == nil {
+		return 0
+	}
+	return c.timed.Timeline()
 }
 
 // logOverhead is the approximate size of a log without its entries.
 const logOverhead = 256
 
-// lookup returns the cached log, and the read for the rest.
+// lookup returns the cached log, which is empty if there is none, and the read for the
+// rest.
 func (c *cache) lookup(key Key, read Read) (*cachedLog, Read) {
+	now := c.timeline()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	inner := Read{Initial: read.Initial, Damaged: read.Damaged}
 	l, ok := c.logs.Get(key)
-	if !ok {
-		return nil, inner
+	if !ok || l.timeline != now {
+		return &cachedLog{version: version{timeline: now}}, inner
 	}
 	inner.After, inner.Of = int64(len(l.entries)), l.ordinal
-	return &cachedLog{ordinal: l.ordinal, entries: l.entries, calls: l.calls}, inner
+	return &cachedLog{version: l.version, entries: l.entries, calls: l.calls}, inner
+}
+
+// whole completes the store's answer to the read of lookup if the cached log is not a
+// part of the one that the database has.
+func (c *cache) whole(ctx context.Context, before *cachedLog, inner Read, s *Session) (*cachedLog, error) {
+	now := c.timeline()
+	if before.timeline == now && (before.ordinal != s.Ordinal || int64(len(before.entries)) <= s.Seq) {
+		return before, nil
+	}
+	c.forget(s.Key)
+	again, err := c.Store.Get(ctx, s.Key, Read{Damaged: inner.Damaged})
+	if err != nil {
+		return nil, err
+	}
+	if again.Ordinal != s.Ordinal || int64(len(again.Entries)) < s.Seq {
+		return nil, ErrNotFound // it was deleted, and perhaps created again
+	}
+	s.Entries, s.Damaged = nil, 0
+	for _, e := range again.Entries[:s.Seq] { // others may have written more by now
+		s.Add(e)
+	}
+	return &cachedLog{version: version{timeline: now}}, nil
 }
 
 // fill combines the store's answer to the read of lookup with the cached log.
 func (c *cache) fill(before *cachedLog, read Read, s *Session) *Session {
 	all := s.Entries
 	s.Calls = &CallIndex{}
-	if before != nil && before.ordinal == s.Ordinal && len(before.entries) > 0 {
+	if before.ordinal == s.Ordinal && len(before.entries) > 0 {
 		s.Calls = before.calls
 		all = slices.Clip(before.entries)
 		if len(s.Entries) > 0 {
@@ -61,7 +114,7 @@ func (c *cache) fill(before *cachedLog, read Read, s *Session) *Session {
 		}
 	}
 	if s.Damaged == 0 {
-		c.learn(s.Key, s.Ordinal, all, s.Calls)
+		c.learn(s.Key, version{before.timeline, s.Ordinal}, all, s.Calls)
 	} else {
 		s.Calls = &CallIndex{} // the shared index does not include damaged entries
 	}
@@ -74,37 +127,37 @@ func (c *cache) fill(before *cachedLog, read Read, s *Session) *Session {
 }
 
 // learn caches a log, unless a longer one is cached.
-func (c *cache) learn(key Key, ordinal int64, entries []*Entry, calls *CallIndex) {
+func (c *cache) learn(key Key, v version, entries []*Entry, calls *CallIndex) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if l, ok := c.logs.Peek(key); ok && (l.ordinal > ordinal || l.ordinal == ordinal && len(l.entries) >= len(entries)) {
+	if l, ok := c.logs.Peek(key); ok && cmp.Or(l.compare(v), cmp.Compare(len(l.entries), len(entries))) >= 0 {
 		return
 	}
-	c.logs.Put(key, &cachedLog{ordinal: ordinal, entries: entries, calls: calls}, logOverhead+sizeOf(entries))
+	c.logs.Put(key, &cachedLog{version: v, entries: entries, calls: calls}, logOverhead+sizeOf(entries))
 	c.logs.Evict(nil)
 }
 
-// ordinal returns the ordinal of the cached session; 0 if there is none.
-func (c *cache) ordinal(key Key) int64 {
+// version returns the version of the cached log; zero if there is none.
+func (c *cache) version(key Key) version {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if l, ok := c.logs.Peek(key); ok {
-		return l.ordinal
+		return l.version
 	}
-	return 0
+	return version{}
 }
 
-// extend adds entries that have just been stored, if they follow the cached ones.
-// ordinal is the one before they were stored: if another session has been cached
-// since, they may not belong to it.
-func (c *cache) extend(key Key, ordinal int64, entries []*Entry) {
+// extend adds entries that have just been stored, if they follow the cached ones. v is
+// the version before they were stored: if another one has been cached since, they may
+// not belong to it.
+func (c *cache) extend(key Key, v version, entries []*Entry) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	l, ok := c.logs.Peek(key)
 	if !ok || len(entries) == 0 {
 		return
 	}
-	if l.ordinal != ordinal || int64(len(l.entries))+1 != entries[0].Seq {
+	if l.version != v || int64(len(l.entries))+1 != entries[0].Seq {
 		return // another process has written in between; the next read gets it
 	}
 	l.entries = append(l.entries, entries...)
@@ -145,6 +198,9 @@ func (c *cache) Get(ctx context.Context, key Key, read Read) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
+	if known, err = c.whole(ctx, known, inner, s); err != nil {
+		return nil, err
+	}
 	return c.fill(known, read, s), nil
 }
 
@@ -154,28 +210,44 @@ func (c *cache) Begin(ctx context.Context, run NewRun) (*Begun, error) {
 	known, inner := c.lookup(run.Key, read)
 	run.Read = inner
 	begun, err := c.Store.Begin(ctx, run)
-	if err == nil && begun.Session != nil {
-		c.fill(known, read, begun.Session)
-		if run.Message != nil {
-			c.extend(run.Key, begun.Session.Ordinal, []*Entry{run.Message})
-		}
+	if err != nil || begun.Session == nil {
+		return begun, err
 	}
-	return begun, err
+	if known, err = c.whole(ctx, known, inner, begun.Session); err != nil {
+		return nil, c.unread(ctx, begun.Run, err)
+	}
+	c.fill(known, read, begun.Session)
+	if run.Message != nil {
+		c.extend(run.Key, version{known.timeline, begun.Session.Ordinal}, []*Entry{run.Message})
+	}
+	return begun, nil
 }
 
 // Claim implements Leases.
 func (c *cache) Claim(ctx context.Context, key Key, read Read) (*Begun, error) {
 	known, inner := c.lookup(key, read)
 	begun, err := c.Store.Claim(ctx, key, inner)
-	if err == nil {
-		c.fill(known, read, begun.Session)
+	if err != nil {
+		return nil, err
 	}
-	return begun, err
+	if known, err = c.whole(ctx, known, inner, begun.Session); err != nil {
+		return nil, c.unread(ctx, begun.Run, err)
+	}
+	c.fill(known, read, begun.Session)
+	return begun, nil
+}
+
+// unread hands a run over that has begun, because its session cannot be read.
+func (c *cache) unread(ctx context.Context, run *Run, err error) error {
+	if run.Epoch > 0 {
+		err = errors.Join(err, c.HandOver(ctx, run.Key, run.Epoch))
+	}
+	return &UnavailableError{Cause: err, Doubt: true}
 }
 
 // Append implements Leases.
 func (c *cache) Append(ctx context.Context, key Key, epoch int64, notes Journal, entries ...*Entry) error {
-	known := c.ordinal(key)
+	known := c.version(key)
 	err := c.Store.Append(ctx, key, epoch, notes, entries...)
 	if err == nil {
 		c.extend(key, known, entries)
@@ -185,7 +257,7 @@ func (c *cache) Append(ctx context.Context, key Key, epoch int64, notes Journal,
 
 // End implements Leases.
 func (c *cache) End(ctx context.Context, key Key, epoch int64, end End) (bool, error) {
-	known := c.ordinal(key)
+	known := c.version(key)
 	queued, err := c.Store.End(ctx, key, epoch, end)
 	if err == nil {
 		c.extend(key, known, end.Entries)
@@ -195,7 +267,7 @@ func (c *cache) End(ctx context.Context, key Key, epoch int64, end End) (bool, e
 
 // Expire implements Upkeep.
 func (c *cache) Expire(ctx context.Context, key Key, seq int64, runs []string, failure *Failure, entries ...*Entry) error {
-	known := c.ordinal(key)
+	known := c.version(key)
 	err := c.Store.Expire(ctx, key, seq, runs, failure, entries...)
 	if err == nil {
 		c.extend(key, known, entries)

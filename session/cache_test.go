@@ -16,9 +16,24 @@ type spy struct {
 	reads  []session.Read
 	loaded int                   // entries that were read
 	after  func(key session.Key) // is called when an Append has been done
+	before func()                // is called before a Get or a Begin is done
+
+	timeline int64
+}
+
+func (s *spy) Timeline() int64 { return s.timeline }
+
+func (s *spy) Begin(ctx context.Context, run session.NewRun) (*session.Begun, error) {
+	if s.before != nil {
+		s.before()
+	}
+	return s.Store.Begin(ctx, run)
 }
 
 func (s *spy) Get(ctx context.Context, key session.Key, read session.Read) (*session.Session, error) {
+	if s.before != nil {
+		s.before()
+	}
 	got, err := s.Store.Get(ctx, key, read)
 	s.reads = append(s.reads, read)
 	if err == nil {
@@ -208,6 +223,81 @@ func TestCacheSlowAppend(t *testing.T) {
 	c.has("s", 0, "x", "y")
 	c.patch(c.behind, "s", "z")
 	c.has("s", 1, "x", "y", "z")
+}
+
+// A database that was promoted, or restored, may lack the end of a log, and may have other
+// entries by now in its place.
+func TestCacheTimeline(t *testing.T) {
+	for name, test := range map[string]struct {
+		told bool // whether the store notices
+		log  []string
+	}{
+		"shorter":          {true, []string{"a", "b"}},
+		"other entries":    {true, []string{"a", "b", "x", "y"}},
+		"shorter, unnoted": {false, []string{"a", "b"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			restore := func(c *cached) {
+				c.spy.Store = session.NewMemory(-1)
+				c.behind = c.spy.Store
+				c.create(c.behind, "s", test.log...)
+				if test.told {
+					c.spy.timeline++
+				}
+			}
+			fresh := func(t *testing.T) *cached {
+				c := newCached(t, 1<<20)
+				c.create(c.cache, "s", "a", "b", "c")
+				c.has("s", 3, "a", "b", "c")
+				return c
+			}
+			t.Run("Get", func(t *testing.T) {
+				c := fresh(t)
+				restore(c)
+				c.has("s", len(test.log), test.log...)
+				c.has("s", 0, test.log...)
+			})
+			t.Run("during Get", func(t *testing.T) {
+				c := fresh(t)
+				c.spy.before = func() {
+					c.spy.before = nil
+					restore(c)
+				}
+				if got, err := c.cache.Get(t.Context(), named("s"), session.Read{}); err != nil || len(got.Entries) != len(test.log) {
+					t.Errorf("the session is %+v, error %v", got, err)
+				}
+				c.has("s", 0, test.log...)
+			})
+			t.Run("during Begin", func(t *testing.T) {
+				c := fresh(t)
+				c.spy.before = func() {
+					c.spy.before = nil
+					restore(c)
+				}
+				begun, err := c.cache.Begin(t.Context(), session.NewRun{ID: "r", Key: named("s"), Message: entries(t, "m")[0]})
+				if err != nil || len(begun.Session.Entries) != len(test.log) || begun.Session.Seq != int64(len(test.log)) {
+					t.Fatalf("the run began with %+v, error %v", begun, err)
+				}
+				c.append("s", begun.Run.Epoch, "n")
+				c.has("s", 0, append(slices.Clone(test.log), "m", "n")...)
+			})
+		})
+	}
+	t.Run("during Append", func(t *testing.T) {
+		c := newCached(t, 1<<20)
+		c.create(c.cache, "s", "a", "b")
+		epoch := c.begin(c.cache, "s")
+		c.spy.after = func(session.Key) { // the entry was confirmed, and then lost
+			c.spy.after = nil
+			c.spy.Store = session.NewMemory(-1)
+			c.behind = c.spy.Store
+			c.create(c.behind, "s", "a", "b")
+			c.spy.timeline++
+			c.has("s", 2, "a", "b")
+		}
+		c.append("s", epoch, "lost")
+		c.has("s", 0, "a", "b")
+	})
 }
 
 // What does not fit goes, the least recently used first, and comes back when it

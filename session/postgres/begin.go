@@ -122,6 +122,7 @@ func (s *backend) Begin(ctx context.Context, run session.NewRun) (*session.Begun
 		log := b.message.args()
 		shared = &change{kind: beginningRun, key: b.message.digest(), size: b.message.size() + len(b.request), log: log, begin: b}
 	}
+	since := s.Timeline()
 	err := s.writeTogether(ctx, "beginning a run", shared, func(ctx context.Context, conn *pgxpool.Conn, again bool) (err error) {
 		b.told = again // it is not known, then
 		if !again {
@@ -146,7 +147,7 @@ func (s *backend) Begin(ctx context.Context, run session.NewRun) (*session.Begun
 	}
 	if begun.Session != nil && b.message != nil {
 		run.Message.Seq = begun.Run.First
-		s.started.add(begun.Run.Epoch)
+		s.confirmed(begun.Run.Epoch, since, run.Message)
 	}
 	if !begun.Repeat {
 		s.changed(run.Key)

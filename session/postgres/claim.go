@@ -122,6 +122,7 @@ func (s *backend) Claim(ctx context.Context, key session.Key, read session.Read)
 	var begun *session.Begun
 	var tries tries
 	var told bool
+	since := s.Timeline()
 	err := s.write(ctx, "claiming a run", func(ctx context.Context, conn *pgxpool.Conn, again bool) error {
 		b := &pgx.Batch{}
 		try := tries.next(b)
@@ -165,7 +166,7 @@ func (s *backend) Claim(ctx context.Context, key session.Key, read session.Read)
 		return nil, err
 	}
 	if begun.Run.First > 0 {
-		s.started.add(begun.Run.Epoch)
+		s.confirmed(begun.Run.Epoch, since, begun.Session.Entries...)
 	}
 	s.changed(key)
 	s.told(told)
@@ -282,6 +283,9 @@ func (s *backend) End(ctx context.Context, key session.Key, epoch int64, end ses
 	var base int64
 	var told bool
 	err = s.writeTogether(ctx, "ending a run", shared, func(ctx context.Context, conn *pgxpool.Conn, again bool) error {
+		if err := s.check(ctx, conn, key, epoch); err != nil {
+			return err
+		}
 		err := conn.QueryRow(ctx, sql, args...).Scan(&base, &queued, &told)
 		if again && none(err) {
 			// An earlier attempt has ended it, or another process owns it.

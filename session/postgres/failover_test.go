@@ -2,6 +2,7 @@ package postgres_test
 
 import (
 	"errors"
+	"reflect"
 	"sync"
 	"testing"
 	"time"
@@ -162,4 +163,135 @@ func TestUnconfirmedCommits(t *testing.T) {
 			t.Errorf("the standby has %+v, error %v; the test is for what it does not have", got, err)
 		}
 	}
+}
+
+// A standby is promoted that lacks changes that were confirmed. What a server has in
+// memory of them must not be shown, nor be continued.
+func TestLostChanges(t *testing.T) {
+	t.Parallel()
+	one := private(t, pgtest.Options{NoSync: true})
+	database, err := one.CreateDatabase(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	two, err := one.Standby(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := two.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	backend := open(t, pgtest.Hosts(database, one.Addr(), two.Addr()), session.Options{Lease: time.Minute})
+	backend.SetPatience(5 * time.Minute) // the machine may be busy
+	s := session.Cached(session.NewStore(backend), 1<<20)
+	patch := func(store session.Store, id, text string) {
+		t.Helper()
+		if err := store.Patch(t.Context(), key(id), say(text)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ids := func(store session.Store, id string) (all []string) {
+		t.Helper()
+		got, err := store.Get(t.Context(), key(id), session.Read{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range got.Entries {
+			ev, err := e.Decode()
+			if err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, ev.ID)
+		}
+		return all
+	}
+	epochs := map[string]int64{}
+	begin := func(id, run string) (*session.Begun, error) {
+		return s.Begin(t.Context(), session.NewRun{ID: run, Key: key(id), Request: request, Message: say("begin " + run)})
+	}
+	for _, id := range []string{"log", "kept", "lost", "ended", "begun", "again"} {
+		if _, err := s.Create(t.Context(), session.NewSession{Key: key(id)}); err != nil {
+			t.Fatal(err)
+		}
+		patch(s, id, "first")
+		if id != "log" && id != "begun" && id != "again" {
+			begun, err := begin(id, "r")
+			if err != nil {
+				t.Fatal(err)
+			}
+			epochs[id] = begun.Run.Epoch
+			if err := s.Append(t.Context(), key(id), epochs[id], nil, say("answer")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		ids(s, id) // for the cache
+	}
+	if err := one.Replicate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	two.Stop(pgtest.Fast)
+	for _, id := range []string{"log", "again"} {
+		patch(s, id, "lost 1")
+		patch(s, id, "lost 2")
+	}
+	for _, id := range []string{"lost", "ended"} {
+		if err := s.Append(t.Context(), key(id), epochs[id], nil, say("lost")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	begun, err := begin("begun", "lost")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := ids(s, "log"); len(got) != 3 {
+		t.Fatalf("the log is %q", got)
+	}
+	one.Kill()
+	if err := two.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := two.Promote(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	other := session.NewStore(open(t, pgtest.Hosts(database, two.Addr()), session.Options{Lease: time.Minute}))
+	patch(other, "log", "other 1") // until its end has the number that the lost one had
+	patch(other, "log", "other 2")
+
+	want := func(what string, got, want any) {
+		t.Helper()
+		if !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: %q, want %q", what, got, want)
+		}
+	}
+	want("a log", ids(s, "log"), []string{"first", "other 1", "other 2"})
+	again, err := begin("again", "r")
+	if err != nil || len(again.Session.Entries) != 1 || again.Session.Seq != 1 {
+		t.Errorf("a run began after %+v, error %v", again, err)
+	}
+	want("its log", ids(s, "again"), []string{"first", "begin r"})
+	if err := s.Append(t.Context(), key("kept"), epochs["kept"], nil, say("more")); err != nil {
+		t.Errorf("a run that lost nothing: %v", err)
+	}
+	if _, err := s.End(t.Context(), key("kept"), epochs["kept"], session.End{Status: session.Completed}); err != nil {
+		t.Errorf("a run that lost nothing: %v", err)
+	}
+	want("the log of a run that lost nothing", ids(s, "kept"), []string{"first", "begin r", "answer", "more"})
+	lost := map[string]error{"begun": s.Append(t.Context(), key("begun"), begun.Run.Epoch, nil, say("more"))}
+	lost["lost"] = s.Append(t.Context(), key("lost"), epochs["lost"], nil, say("more"))
+	_, lost["ended"] = s.End(t.Context(), key("ended"), epochs["ended"], session.End{Status: session.Completed, Entries: []*session.Entry{say("more")}})
+	for id, err := range lost {
+		if !errors.Is(err, session.ErrFenced) {
+			t.Errorf("%s: a run whose events were lost went on: %v", id, err)
+		}
+	}
+	for _, id := range []string{"lost", "ended"} {
+		claimed, err := other.Claim(t.Context(), key(id), session.Read{})
+		if err != nil || claimed.Run.ID != "r" {
+			t.Errorf("%s: claimed %+v, error %v", id, claimed, err)
+		}
+		want("the log of a run that lost its end", ids(s, id), []string{"first", "begin r", "answer"})
+	}
+	want("the log of a run that was lost", ids(s, "begun"), []string{"first"})
 }

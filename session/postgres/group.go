@@ -286,6 +286,12 @@ func (s *backend) acquireUnless(ctx context.Context) (*pgxpool.Conn, error) {
 func (s *backend) send(ctx context.Context, conn batcher, batch []*change) error {
 	b := &pgx.Batch{}
 	var takers []func(pgx.BatchResults) error
+	batch = slices.DeleteFunc(slices.Clone(batch), func(c *change) bool {
+		return c.kind != beginningRun && !s.current(c.epoch) // its caller has to check the log first
+	})
+	if len(batch) == 0 {
+		return nil
+	}
 	for _, one := range []struct {
 		kind  kind
 		queue func(*pgx.Batch, []*change) func(pgx.BatchResults) error

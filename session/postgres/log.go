@@ -9,7 +9,6 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -258,19 +257,20 @@ func (s *backend) Append(ctx context.Context, key session.Key, epoch int64, note
 	full := query{sqlAppend, append(slices.Clip(args), mark, false, epoch, names, values)}
 	least := full
 	switch {
-	case len(notes) > 0 || c.rewound > 0 || c.metadata || !s.started.has(epoch):
+	case len(notes) > 0 || c.rewound > 0 || c.metadata || s.started.get(epoch) == nil:
 	case len(c.names) > 0:
 		least = query{sqlAppendState, append(slices.Clip(args[:6]), epoch, mark)}
 	default:
 		least = query{sqlAppendEvents, append(slices.Clip(args[:3]), epoch, mark)}
 	}
 	var shared *change
+	since := s.Timeline()
 	if least.sql != full.sql && c.together() {
 		shared = &change{kind: appending, key: c.digest(), size: c.size(), log: args, epoch: epoch, nonce: mark}
 	}
-	err := s.extend(ctx, "appending to a session", c, shared, least, full, session.ErrFenced)
+	err := s.extend(ctx, "appending to a session", c, epoch, shared, least, full, session.ErrFenced)
 	if err == nil && len(entries) > 0 {
-		s.started.add(epoch)
+		s.confirmed(epoch, since, entries...)
 	}
 	return err
 }
@@ -279,16 +279,19 @@ func (s *backend) Append(ctx context.Context, key session.Key, epoch int64, note
 func (s *backend) Patch(ctx context.Context, key session.Key, entry *session.Entry) error {
 	c := changesOf(key, nil, []*session.Entry{entry}, false)
 	q := query{sqlPatch, append(c.args(), nonceOf(ctx), false)}
-	return s.extend(ctx, "changing a session", c, nil, q, q, session.ErrNotFound)
+	return s.extend(ctx, "changing a session", c, 0, nil, q, q, session.ErrNotFound)
 }
 
 // extend runs a statement that appends, and makes sure that it takes effect once.
 // full is the statement for repeated attempts. shared, unless nil, is the change for a
-// transaction with others.
-func (s *backend) extend(ctx context.Context, what string, c *changes, shared *change, first, full query, refused error) error {
+// transaction with others. epoch is 0 for a change that needs none.
+func (s *backend) extend(ctx context.Context, what string, c *changes, epoch int64, shared *change, first, full query, refused error) error {
 	alone := func(ctx context.Context, conn *pgxpool.Conn, again bool) error {
+		err := s.check(ctx, conn, c.key, epoch)
+		if err != nil {
+			return err
+		}
 		var base int64
-		var err error
 		if again {
 			base, err = c.again(ctx, conn, full.sql, full.args)
 		} else {
@@ -311,38 +314,6 @@ func (s *backend) extend(ctx context.Context, what string, c *changes, shared *c
 	}
 	s.changed(c.key)
 	return nil
-}
-
-// epochs holds runs that are known to have written something, so that their entries
-// need not be checked for the first one. Any of them may be evicted.
-type epochs struct {
-	mu    sync.Mutex
-	known map[int64]struct{}
-}
-
-// mostEpochs bounds the number of epochs.
-const mostEpochs = 10_000
-
-func (e *epochs) has(epoch int64) bool {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	_, ok := e.known[epoch]
-	return ok
-}
-
-func (e *epochs) add(epoch int64) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.known == nil || len(e.known) >= mostEpochs {
-		e.known = map[int64]struct{}{}
-	}
-	e.known[epoch] = struct{}{}
-}
-
-func (e *epochs) drop(epoch int64) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	delete(e.known, epoch)
 }
 
 // again repeats an append that may have taken effect: with the session locked, it

@@ -105,6 +105,14 @@ func (m *many) Watch(ctx context.Context, changed func(hint uint64)) {
 	all.Wait()
 }
 
+// Timeline implements session.Timeline.
+func (m *many) Timeline() (sum int64) {
+	for _, s := range m.members {
+		sum += s.Timeline()
+	}
+	return sum
+}
+
 // CountQueued implements session.Runs. It counts those of the databases that can be
 // used: the others cannot begin.
 func (m *many) CountQueued(ctx context.Context) (sum int64, err error) {

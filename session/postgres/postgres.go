@@ -51,13 +51,14 @@ type backend struct {
 	db     *sessionrt.Health // whether it can be reached
 	writes *sessionrt.Health // whether it can be written to
 
-	added   chan struct{} // holds a value after deliveries were added
-	pending hints
-	swept   cursor
-	saying  saying
-	started epochs
-	group   group
-	member  member // among several databases
+	added    chan struct{} // holds a value after deliveries were added
+	pending  hints
+	swept    cursor
+	saying   saying
+	started  epochs
+	timeline timeline
+	group    group
+	member   member // among several databases
 }
 
 var _ session.Backend = (*backend)(nil)
@@ -109,18 +110,19 @@ func open(ctx context.Context, url string, o session.Options) (*backend, error) 
 		address: at, owner: strings.TrimSuffix(o.Owner+"\n"+o.Address, "\n"), lease: micros(o.Lease), patience: patience, log: o.Log, added: make(chan struct{}, 1),
 		sender: base64.RawURLEncoding.EncodeToString(binary.BigEndian.AppendUint64(nil, rand.Uint64())), //nolint:gosec // no secret
 	}
+	if s.log == nil {
+		s.log = slog.New(slog.DiscardHandler)
+	}
 	s.pooled.Store(at.listen != nil)
 	at.pool.BeforeConnect = func(_ context.Context, c *pgx.ConnConfig) error {
 		s.suit(c)
 		return nil
 	}
+	at.pool.AfterConnect = s.observe
 	if s.pool, s.free, err = newPool(ctx, at.pool); err != nil {
 		return nil, fmt.Errorf("opening the database: %w", err)
 	}
 	s.life, s.end = context.WithCancel(context.WithoutCancel(ctx))
-	if s.log == nil {
-		s.log = slog.New(slog.DiscardHandler)
-	}
 	s.db = sessionrt.NewHealth("the session database", s.log, s.reach)
 	s.writes = sessionrt.NewHealth("the session database, for writing,", s.log, s.probe)
 	s.pending.wake = make(chan struct{}, 1)

@@ -227,6 +227,10 @@ func (s *backend) listen(ctx context.Context, changed func(uint64)) error {
 			return err
 		}
 	}
+	// Behind a pooler, connections of the pool survive a promotion.
+	if err := s.observe(ctx, conn); err != nil {
+		return err
+	}
 	if _, err := conn.Exec(ctx, "LISTEN "+pgx.Identifier{s.channel}.Sanitize()); err != nil {
 		return err
 	}

@@ -59,7 +59,6 @@ func (s *Server) Follow(ctx context.Context, primary *Server) error {
 func (s *Server) Synchronize(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
-	const caught = `SELECT count(*) > 0 FROM pg_stat_replication WHERE state = 'streaming' AND flush_lsn >= $1::pg_lsn`
 	if err := s.until(ctx, caught); err != nil {
 		return err
 	}
@@ -70,6 +69,15 @@ func (s *Server) Synchronize(ctx context.Context) error {
 	}
 	return s.until(ctx, caught+` AND sync_state = 'sync'`)
 }
+
+// Replicate waits until a standby has stored what the server has.
+func (s *Server) Replicate(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	return s.until(ctx, caught)
+}
+
+const caught = `SELECT count(*) > 0 FROM pg_stat_replication WHERE state = 'streaming' AND flush_lsn >= $1::pg_lsn`
 
 // until waits until a condition is true, whose parameter is the end of the log of
 // changes when the function is called.
