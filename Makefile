@@ -22,8 +22,9 @@ build: ## Compile everything, without cgo
 # databases or run much JavaScript. -short leaves out single tests of that kind.
 SLOW := (/parley|/chaos|/charts|/clients|/bench|/cmd/parley|/examples|/examples/calendar|/conformance/logins|/internal/script|/internal/script/engine|/session/postgres|/session/agentengine|/internal/testkit/hostile|/internal/testkit/pgtest|/internal/webui/e2e|/packaging/npm)$$
 
-# go vet runs all of its checks on all packages; go test would repeat some. Only the
-# race detector needs cgo. All else is compiled once, as it is released.
+# go vet runs all of its checks on all packages; go test would repeat some. The linters
+# include them, so that test leaves them to lint. Only the race detector needs cgo. All
+# else is compiled once, as it is released.
 .PHONY: check
 check: export CGO_ENABLED := 0
 check: ## Build, vet, and run the quick tests
@@ -59,7 +60,6 @@ LONG := ./internal/script ./internal/webui/e2e ./conformance/logins ./internal/s
 .PHONY: test
 test: export CGO_ENABLED := 0
 test: ## Run all tests
-	go vet ./...
 	@$(MAKE) --no-print-directory -j 2 test/plain test/raced
 
 .PHONY: test/plain
