@@ -78,7 +78,7 @@ func (s *backend) Queued() int {
 	return len(s.group.queue)
 }
 
-// SecondAt is how many changes queue when a second transaction begins.
+// SecondAt is how many changes queue when a second transaction begins beside a small one.
 const SecondAt = secondAt
 
 // HoldGroup has changes queue until release is called. queued is how many do.

@@ -5,7 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
+	"runtime"
 	"slices"
 	"sync"
 	"time"
@@ -33,7 +33,8 @@ type group struct {
 	longest time.Duration // replaces the constant if it is not 0, for tests
 
 	mu      sync.Mutex
-	busy    int // callers who make changes, and for whom others wait
+	busy    int  // callers who make changes, and for whom others wait
+	joining bool // whether one of them still adds those that queue to its own
 	queue   []*change
 	current map[string]bool // sessions with a change that is being made
 }
@@ -49,7 +50,9 @@ const (
 	// most is how many transactions there are at the same time, beside those that take
 	// longer than longest.
 	most = 2
-	// secondAt is how many changes queue when a second transaction begins.
+	// secondAt is how many changes queue at least when a second transaction begins. They
+	// are as many as those that are being made: two large transactions cost less than
+	// many small ones.
 	secondAt = 16
 )
 
@@ -64,10 +67,8 @@ type change struct {
 	nonce int64
 	end   ended
 
-	turn chan struct{} // receives a value when the change was made, or the caller is to make batch
-	// batch are the changes that the caller makes; nil if another one has made this
-	// change.
-	batch []*change
+	turn  chan struct{} // receives a value when the change was made, or the caller is to make it
+	first bool          // whether the caller makes it, with others
 
 	// The outcome.
 	applied bool // together with others
@@ -142,7 +143,7 @@ func (g *group) enter(ctx context.Context, c *change) ([]*change, error) {
 	if g.busy == 0 && !g.current[c.key] {
 		g.begin(c)
 		g.mu.Unlock()
-		return []*change{c}, nil
+		return g.join(c), nil
 	}
 	c.turn = make(chan struct{}, 1)
 	g.queue = append(g.queue, c)
@@ -150,7 +151,7 @@ func (g *group) enter(ctx context.Context, c *change) ([]*change, error) {
 	g.mu.Unlock()
 	select {
 	case <-c.turn:
-		return c.batch, nil
+		return g.join(c), nil
 	case <-ctx.Done():
 	}
 	g.mu.Lock()
@@ -163,7 +164,23 @@ func (g *group) enter(ctx context.Context, c *change) ([]*change, error) {
 		return nil, ctx.Err()
 	}
 	<-c.turn
-	return c.batch, nil
+	return g.join(c), nil
+}
+
+// join returns the changes that the caller of c makes: c first, and those that queue by
+// now; nil if another one has made c. Callers who can run do so before, and queue: on a busy
+// machine there are many, such as those whose changes the last transaction has made.
+func (g *group) join(c *change) []*change {
+	if !c.first {
+		return nil
+	}
+	runtime.Gosched()
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.joining = false
+	batch := g.take(c)
+	g.pass()
+	return batch
 }
 
 // leave lets the first caller of the queue make the next changes.
@@ -184,42 +201,43 @@ func (g *group) done(batch []*change) {
 	g.pass()
 }
 
-// begin notes that a caller makes the changes. g.mu must be held.
-func (g *group) begin(batch ...*change) {
+// begin notes that the caller of c makes changes. g.mu must be held.
+func (g *group) begin(c *change) {
 	g.busy++
+	g.joining, c.first = true, true
 	if g.current == nil {
 		g.current = map[string]bool{}
 	}
-	for _, c := range batch {
-		g.current[c.key] = true
-	}
+	g.current[c.key] = true
 }
 
 // pass lets the first caller of the queue make the next changes, if it is time for them.
 // g.mu must be held.
 func (g *group) pass() {
-	if g.busy >= most || g.busy > 0 && len(g.queue) < secondAt {
+	if g.joining || g.busy >= most || g.busy > 0 && len(g.queue) < max(secondAt, len(g.current)) {
 		return
 	}
-	if batch := g.take(); len(batch) > 0 {
-		g.begin(batch...)
-		batch[0].batch = batch
-		batch[0].turn <- struct{}{}
+	for i, c := range g.queue {
+		if !g.current[c.key] {
+			g.queue = slices.Delete(g.queue, i, i+1)
+			g.begin(c)
+			c.turn <- struct{}{}
+			return
+		}
 	}
 }
 
-// take removes the changes of the next transaction from the queue, in order: at most
-// one for each session, and none if one is being made. g.mu must be held.
-func (g *group) take() (batch []*change) {
-	size := 0
-	sessions := make(map[string]bool, min(len(g.queue), mostChanges)+len(g.current))
-	maps.Copy(sessions, g.current)
+// take removes the changes that are made with the first from the queue, in order: at
+// most one for each session, and none if one is being made. g.mu must be held.
+func (g *group) take(first *change) []*change {
+	batch, size := []*change{first}, first.size
+	later := map[string]bool{}
 	g.queue = slices.DeleteFunc(g.queue, func(c *change) bool {
-		if sessions[c.key] || len(batch) == mostChanges || len(batch) > 0 && size+c.size > mostBytes {
-			sessions[c.key] = true // those behind it wait, too
+		if g.current[c.key] || later[c.key] || len(batch) == mostChanges || size+c.size > mostBytes {
+			later[c.key] = true // those behind it wait, too
 			return false
 		}
-		sessions[c.key] = true
+		g.current[c.key] = true
 		size += c.size
 		batch = append(batch, c)
 		return true

@@ -313,6 +313,54 @@ func TestSecondTransaction(t *testing.T) {
 	}
 }
 
+// A second transaction is as large as the first one, which has more changes than a second
+// one needs at least.
+func TestLargeSecondTransaction(t *testing.T) {
+	t.Parallel()
+	database := pgtest.Quick(t).Database(t)
+	s := open(t, database, session.Options{Lease: time.Minute})
+	s.WaitForGroup()
+	s.SetPatience(time.Hour)
+	const size = postgres.SecondAt + 4
+	ids, epochs := make([]string, 2*size), make([]int64, 2*size)
+	for i := range ids {
+		ids[i] = fmt.Sprint("large", i)
+		epochs[i] = begun(t, s, ids[i])
+	}
+	tx := locking(t, database, "false")
+	if _, err := tx.Exec(t.Context(), "LOCK TABLE parley_events IN SHARE MODE"); err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	add := func(i int) {
+		wg.Go(func() {
+			if err := s.Append(t.Context(), key(ids[i]), epochs[i], nil, say(ids[i]+"-now")); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	queued, release := s.HoldGroup()
+	for i := range size {
+		add(i)
+	}
+	testkit.Eventually(t, "the changes queue", func() bool { return queued() == size })
+	release()
+	testkit.Eventually(t, "the first transaction has all of them", func() bool { return queued() == 0 })
+	for i := size; i < 2*size-1; i++ {
+		add(i)
+	}
+	testkit.Eventually(t, "the next changes queue", func() bool { return queued() == size-1 })
+	add(2*size - 1)
+	testkit.Eventually(t, "the second transaction has all of them", func() bool { return queued() == 0 })
+	if err := tx.Rollback(t.Context()); err != nil {
+		t.Error(err)
+	}
+	wg.Wait()
+	if n := transactionsOf(t, database, "^large"); n != 2 {
+		t.Errorf("there were %d transactions, not two", n)
+	}
+}
+
 // A caller who leaves the queue does not change anything, and does not disturb others.
 // Several changes of one session keep their order.
 func TestQueue(t *testing.T) {
