@@ -20,7 +20,7 @@ var steps = []string{
 	"migrations/009_sums.sql", "migrations/010_outbox.sql", "migrations/011_usage.sql", "migrations/012_recordings.sql",
 	"migrations/013_slots.sql", "migrations/014_schedules.sql", "migrations/015_said.sql", "migrations/016_costs.sql",
 	"migrations/017_endpoints.sql", "migrations/018_inbox.sql", "migrations/019_recent.sql", "migrations/020_recording_parts.sql",
-	"migrations/021_traces.sql", "migrations/022_feedback.sql", "migrations/023_runs_listed.sql",
+	"migrations/021_traces.sql", "migrations/022_feedback.sql", "migrations/023_runs_listed.sql", "migrations/024_said_checks.sql",
 }
 
 // migrationLock is the number of the advisory lock that guards the schema.

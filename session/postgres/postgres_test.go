@@ -133,3 +133,30 @@ func TestSearch(t *testing.T) {
 	database := spare.database(t)
 	storetest.RunSearch(t, opens(database))
 }
+
+// The texts of a session are deleted with it.
+func TestTextsAreDeleted(t *testing.T) {
+	t.Parallel()
+	database := pgtest.Quick(t).Database(t)
+	s := open(t, database, session.Options{Lease: time.Minute})
+	for _, id := range []string{"gone", "kept"} {
+		if _, err := s.Create(t.Context(), session.NewSession{Key: key(id), Log: []*session.Entry{say(id + "-text")}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for done := false; !done; {
+		var err error
+		if done, err = s.Index(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := count(t, database, "parley_said"); n != 2 {
+		t.Fatalf("%d texts are indexed, not two", n)
+	}
+	if err := s.Delete(t.Context(), key("gone")); err != nil {
+		t.Fatal(err)
+	}
+	if n := count(t, database, "parley_said"); n != 1 {
+		t.Errorf("%d texts are left, not one", n)
+	}
+}
