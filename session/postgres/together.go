@@ -75,9 +75,9 @@ const (
 				first = CASE WHEN r.first = 0 AND s.count > 0 THEN s.seq - s.count + 1 ELSE r.first END,
 				last = s.seq, ended = clock_timestamp(), owner = '', request = NULL
 			FROM (SELECT * FROM s ORDER BY s.ordinal) AS s WHERE r.session = s.ordinal AND r.number = s.run
-			RETURNING r.session, r.id),
-		told AS (` + putTraced + ` SELECT t.*, run.id, s.status, clock_timestamp(), clock_timestamp(), s.trace
-			FROM s JOIN run ON run.session = s.ordinal CROSS JOIN LATERAL ` + receivers + ` RETURNING number),
+			RETURNING r.id, s.ordinal, s.app, s.subscriptions, s.status, s.trace),
+		told AS (` + putTraced + ` SELECT t.*, s.id, s.status, clock_timestamp(), clock_timestamp(), s.trace
+			FROM run AS s CROSS JOIN LATERAL ` + receivers + ` RETURNING number),
 		journal AS (DELETE FROM parley_journal j USING s WHERE j.session = s.ordinal AND j.run = s.run),
 		deaths AS (DELETE FROM parley_deaths d USING s WHERE d.session = s.ordinal AND d.run = s.run)
 		SELECT op, seq - count, queued > 0, EXISTS (SELECT FROM told) FROM s`
