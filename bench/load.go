@@ -110,9 +110,6 @@ func (b *bench) load(ctx context.Context, name, kind string, clients int) (resul
 		if l.server, err = b.startOn(ctx, l.place, kindParley, runTurn, name); err != nil {
 			return nil, loads, err
 		}
-		if l.crowd, err = newCrowd([]*child{l.server}, clients); err != nil {
-			return nil, loads, err
-		}
 	}
 	for round := range b.rounds + 1 {
 		turns := slices.Clone(loads)
@@ -120,6 +117,11 @@ func (b *bench) load(ctx context.Context, name, kind string, clients int) (resul
 			slices.Reverse(turns)
 		}
 		for _, l := range turns {
+			if l.crowd == nil { // a server closes connections that send nothing at first
+				if l.crowd, err = newCrowd([]*child{l.server}, clients); err != nil {
+					return nil, loads, err
+				}
+			}
 			before, err := b.databaseCPU(ctx, kind)
 			if err != nil {
 				return nil, loads, err
@@ -157,6 +159,9 @@ func (b *bench) load(ctx context.Context, name, kind string, clients int) (resul
 		results = append(results, result{Scenario: name, Unit: speed, Parley: median(this.rates[warm:])}, result{Scenario: name, Unit: cpu, Parley: median(this.cpu[warm:])})
 	} else {
 		other := loads[1]
+		if err := other.crowd.first.Load(); err != nil {
+			return nil, loads, fmt.Errorf("%d requests of the other version failed, the first: %w", other.crowd.errs.Load(), *err)
+		}
 		results = append(results, rates(name, speed+", to the other version", this.rates[warm:], other.rates[warm:], 0),
 			compared(name, cpu, this.cpu[warm:], other.cpu[warm:], 0))
 	}
