@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -136,6 +137,19 @@ func (r *EvaluationResult) Details() string {
 		}
 	}
 	return out.String()
+}
+
+// JUnit returns the results as an XML document that CI systems read. With the address
+// of a server with the developer UI, which serves the same directory, each case has the
+// address of the page with its session; nil for none.
+func (r *EvaluationResult) JUnit(server *url.URL) ([]byte, error) {
+	return eval.JUnit(r.App, r.results, server)
+}
+
+// JSON returns the results as a JSON document for programs, which has the counts, scores
+// and costs, and not the conversations. The server is as for JUnit.
+func (r *EvaluationResult) JSON(server *url.URL) ([]byte, error) {
+	return eval.JSON(r.App, r.results, server)
 }
 
 // Evaluate holds the conversations of evaluation sets with the only application

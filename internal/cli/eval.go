@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/url"
@@ -149,7 +150,11 @@ func (p *progress) show(done, total int, set, id string, passed bool) {
 // report prints the result of an evaluation. It fails if a case has failed.
 func report(env *Env, result *parley.EvaluationResult, server *url.URL, detailed, asJSON bool, junit string) error {
 	if asJSON {
-		if err := env.writeJSON(newEvalJSON(result, server)); err != nil {
+		doc, err := result.JSON(server)
+		if err != nil {
+			return err
+		}
+		if err := env.writeJSON(json.RawMessage(doc)); err != nil {
 			return err
 		}
 	} else {
@@ -162,7 +167,7 @@ func report(env *Env, result *parley.EvaluationResult, server *url.URL, detailed
 		}
 	}
 	if junit != "" {
-		doc, err := junitDocument(result, server)
+		doc, err := result.JUnit(server)
 		if err != nil {
 			return err
 		}

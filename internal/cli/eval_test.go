@@ -120,7 +120,21 @@ func TestEvalJSON(t *testing.T) {
 		t.Fatal(err)
 	}
 	code, stdout, stderr := evaluate(t, dir, false, "weather", "wrong.json", "--offline", "--json")
-	var got evalJSON
+	var got struct {
+		Passed, Failed int
+		Sets           []struct {
+			ID, Result, Code string
+			Cases            []struct {
+				Passed        bool
+				Session, User string
+				Scores        []struct {
+					Score       *float64
+					Threshold   float64
+					Explanation string
+				}
+			}
+		}
+	}
 	if err := json.Unmarshal([]byte(stdout), &got); err != nil || code != ExitFailure || stderr != "parley: 1 of 2 cases failed\n" {
 		t.Fatalf("exit code %d, %v: %s%s", code, err, stdout, stderr)
 	}

@@ -74,19 +74,13 @@ func varied(result *parley.EvaluationResult) bool {
 	return false
 }
 
-// setName is the name of a set, with the variant where there are several.
-func setName(result *parley.EvaluationResult, set *parley.EvaluatedSet) string {
-	if !varied(result) {
-		return set.ID
-	}
-	return set.ID + " (" + set.Variant.String() + ")"
-}
-
 // evalSum is what the cases of a set have in sum.
 type evalSum struct {
-	evalUsageJSON
-	passed int
-	scores map[string]float64
+	tokens, unpriced int64
+	costUSD          *float64 // nil if it is unknown
+	seconds          float64
+	passed           int
+	scores           map[string]float64
 }
 
 func sumOf(set *parley.EvaluatedSet) evalSum {
@@ -96,15 +90,15 @@ func sumOf(set *parley.EvaluatedSet) evalSum {
 		if c.Passed {
 			sum.passed++
 		}
-		sum.Tokens += c.Tokens
-		sum.Unpriced += c.Unpriced
-		sum.Seconds += c.Duration.Seconds()
+		sum.tokens += c.Tokens
+		sum.unpriced += c.Unpriced
+		sum.seconds += c.Duration.Seconds()
 		if c.CostUSD != nil {
 			usd := *c.CostUSD
-			if sum.CostUSD != nil {
-				usd = math.Round((usd+*sum.CostUSD)*1e9) / 1e9
+			if sum.costUSD != nil {
+				usd = math.Round((usd+*sum.costUSD)*1e9) / 1e9
 			}
-			sum.CostUSD = &usd
+			sum.costUSD = &usd
 		}
 		for _, s := range c.Scores {
 			if s.Measured {
@@ -146,18 +140,18 @@ func summarize(out io.Writer, result *parley.EvaluationResult) error {
 			}
 			fmt.Fprint(table, "\t", text)
 		}
-		fmt.Fprintf(table, "\t%d\t%s\t%.1f\t%s\n", sum.Tokens, sum.cost(), sum.Seconds, clean(set.Result))
+		fmt.Fprintf(table, "\t%d\t%s\t%.1f\t%s\n", sum.tokens, sum.cost(), sum.seconds, clean(set.Result))
 	}
 	return table.Flush()
 }
 
 // cost is what is known of the cost, and whether something is not.
-func (u *evalUsageJSON) cost() string {
-	if u.CostUSD == nil {
+func (s *evalSum) cost() string {
+	if s.costUSD == nil {
 		return "unknown"
 	}
-	text := "$" + strconv.FormatFloat(*u.CostUSD, 'f', -1, 64)
-	if u.Unpriced > 0 {
+	text := "$" + strconv.FormatFloat(*s.costUSD, 'f', -1, 64)
+	if s.unpriced > 0 {
 		text += " + unknown"
 	}
 	return text

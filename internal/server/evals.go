@@ -2,7 +2,10 @@ package server
 
 import (
 	"encoding/json"
+	"fmt"
+	"mime"
 	"net/http"
+	"net/url"
 	"slices"
 	"time"
 
@@ -76,6 +79,10 @@ func (s *Server) eval(route evalRoute) func(http.ResponseWriter, *http.Request) 
 		result, err := route(w, r, app)
 		if err != nil {
 			return err
+		}
+		if file, ok := result.(*evalFile); ok {
+			file.write(w)
+			return nil
 		}
 		if begun, ok := result.(accepted); ok {
 			doc, err := json.Marshal(begun.value)
@@ -297,10 +304,43 @@ func (s *Server) evalResults(_ http.ResponseWriter, _ *http.Request, app string)
 	return s.Evals.Results(app)
 }
 
-// getEvalResult answers with a stored result.
+// getEvalResult answers with a stored result, or with what "parley eval" writes of it.
 func (s *Server) getEvalResult(_ http.ResponseWriter, r *http.Request, app string) (any, error) {
-	doc, err := s.Evals.Result(app, r.PathValue("result"))
-	return json.RawMessage(doc), err
+	id, format := r.PathValue("result"), r.URL.Query().Get("format")
+	write, kind, ending := eval.JUnit, "application/xml", ".xml"
+	switch format {
+	case "":
+		doc, err := s.Evals.Result(app, id)
+		return json.RawMessage(doc), err
+	case "junit":
+	case "json":
+		write, kind, ending = eval.JSON, "application/json", ".json"
+	default:
+		return nil, &httpError{status: http.StatusBadRequest, message: fmt.Sprintf("Invalid format %q: use junit or json", format)}
+	}
+	result, err := s.Evals.StoredResult(app, id)
+	if err != nil {
+		return nil, err
+	}
+	base, err := url.Parse(faceHost{s}.BaseURL(r))
+	if err != nil {
+		return nil, err
+	}
+	doc, err := write(app, []*eval.SetResult{result}, base)
+	return &evalFile{kind, id + ending, doc}, err
+}
+
+// evalFile is a response that is a file.
+type evalFile struct {
+	kind, name string
+	doc        []byte
+}
+
+func (f *evalFile) write(w http.ResponseWriter) {
+	h := w.Header()
+	h.Set("Content-Type", f.kind)
+	h.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": f.name}))
+	_, _ = w.Write(f.doc) //nolint:gosec // it is a file that is saved; a client that is gone cannot be told
 }
 
 // metricsInfo lists the available metrics.

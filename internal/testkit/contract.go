@@ -55,7 +55,7 @@ var contract = sync.OnceValues(func() (*document, error) {
 		_, err := base64.StdEncoding.DecodeString(s)
 		return err
 	}))
-	for _, kind := range []string{eventStream, jsonLines, "application/x-ndjson", "text/html"} {
+	for _, kind := range []string{eventStream, jsonLines, "application/x-ndjson", "text/html", "application/xml"} {
 		openapi3filter.RegisterBodyDecoder(kind, openapi3filter.PlainBodyDecoder)
 	}
 	return &document{doc, router}, nil

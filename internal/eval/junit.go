@@ -1,11 +1,10 @@
-package cli
+package eval
 
 import (
 	"encoding/xml"
 	"fmt"
 	"net/url"
-
-	"github.com/parley-run/parley"
+	"strings"
 )
 
 type junitSuites struct {
@@ -48,33 +47,39 @@ type junitFailure struct {
 
 // pageOf returns the address of the page of a case's session in the developer UI of a
 // server; empty if there is no server.
-func pageOf(server *url.URL, app string, c *parley.EvaluatedCase) string {
+func pageOf(server *url.URL, app string, c *CaseResult) string {
 	if server == nil || c.Session == "" {
 		return ""
 	}
 	return server.JoinPath("ui", "apps", url.PathEscape(app), "users", url.PathEscape(c.User), "sessions", url.PathEscape(c.Session)).String()
 }
 
-// junitDocument returns the results as an XML document that CI systems read, with links
-// to a server unless that is nil.
-func junitDocument(result *parley.EvaluationResult, server *url.URL) ([]byte, error) {
-	var all junitSuites
-	for _, set := range result.Sets {
-		suite := junitSuite{Name: setName(result, &set), Tests: len(set.Cases)}
+// JUnit returns results as an XML document that CI systems read, with links to a server
+// unless that is nil.
+func JUnit(app string, results []*SetResult, server *url.URL) ([]byte, error) {
+	all := junitSuites{}
+	several := varied(results)
+	for _, set := range results {
+		suite := junitSuite{Name: set.Set, Tests: len(set.Cases)}
+		if several {
+			suite.Name += " (" + VariantName(set.variant()) + ")"
+		}
 		for _, c := range set.Cases {
-			one := junitCase{Set: suite.Name, Name: c.ID, Seconds: fmt.Sprintf("%.3f", c.Duration.Seconds())}
+			one := junitCase{Set: suite.Name, Name: c.ID, Seconds: fmt.Sprintf("%.3f", c.usage().Seconds)}
 			if c.Session != "" {
 				one.Properties = &junitProperties{[]junitProperty{{"session", c.Session}, {"user", c.User}}}
 			}
-			page := pageOf(server, result.App, &c)
+			page := pageOf(server, app, c)
 			if page != "" {
 				one.Properties.List = append(one.Properties.List, junitProperty{"trace", page})
 			}
-			if !c.Passed {
-				one.Failure = &junitFailure{c.Reason, c.Details}
+			if c.Status != Passed {
+				var details strings.Builder
+				Details(&details, c)
 				if page != "" { // some systems show only this
-					one.Failure.Details += "Trace: " + page + "\n"
+					details.WriteString("Trace: " + page + "\n")
 				}
+				one.Failure = &junitFailure{c.Why(), details.String()}
 				suite.Failures++
 			}
 			suite.Cases = append(suite.Cases, one)
