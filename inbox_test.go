@@ -381,6 +381,21 @@ func TestInboxLink(t *testing.T) {
 		}
 		return string(body), resp.Header
 	}
+	expires, err := time.Parse(time.RFC3339, link.ExpiresAt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The link expires before the question does, or after it.
+	if shown, _ := page("GET", link.URL, nil, 200); !strings.Contains(shown, "It can be answered until ") || !strings.Contains(shown, "This link can be used until "+expires.Format("2 January 2006, 15:04 MST")) {
+		t.Errorf("the page does not say when the link expires: %s", shown)
+	}
+	var longer struct{ URL string }
+	if err := json.Unmarshal(o.send("", "POST", "/inbox/"+e.ID+"/link", `{"expiresInSeconds":2592000}`, 201), &longer); err != nil {
+		t.Fatal(err)
+	}
+	if shown, _ := page("GET", longer.URL, nil, 200); !strings.Contains(shown, "It can be answered until ") || strings.Contains(shown, "This link can be used until") {
+		t.Errorf("the page of a link that outlives the question is %s", shown)
+	}
 	at, _ := url.Parse(link.URL)
 	token := at.Query().Get("t")
 	for range 3 { // programs that check mails open it

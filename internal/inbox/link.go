@@ -69,35 +69,45 @@ func (s *Service) Link(ctx context.Context, id string, life time.Duration) (toke
 // maxToken bounds the tokens of links.
 const maxToken = 16 << 10
 
-// Open returns the entry that a link is about, and who has made the link.
-func (s *Service) Open(ctx context.Context, token string) (*Entry, string, error) {
+// Linked is the entry that a link is about.
+type Linked struct {
+	*Entry
+	By      string    // who made the link
+	Expires time.Time // when the link does, whatever the entry
+}
+
+// Open returns what a link is about.
+func (s *Service) Open(ctx context.Context, token string) (*Linked, error) {
 	if s.Vault == nil || len(token) > maxToken {
-		return nil, "", ErrBadLink
+		return nil, ErrBadLink
 	}
 	doc, err := s.Vault.Open([]byte(vault.Prefix+token), linkBinding)
 	if err != nil {
-		return nil, "", ErrBadLink
+		return nil, ErrBadLink
 	}
 	var l link
 	if err := json.Unmarshal(doc, &l); err != nil {
-		return nil, "", ErrBadLink
+		return nil, ErrBadLink
 	}
 	if time.Now().Unix() >= l.Expires {
-		return nil, "", ErrOldLink
+		return nil, ErrOldLink
 	}
 	e, err := s.get(ctx, l.ID, nil)
-	return e, l.By, err
+	if err != nil {
+		return nil, err
+	}
+	return &Linked{e, l.By, time.Unix(l.Expires, 0).UTC()}, nil
 }
 
 // AnswerLink answers the entry of a link.
 func (s *Service) AnswerLink(ctx context.Context, token string, value func(*Entry) (json.RawMessage, error)) (*run.Run, error) {
-	e, by, err := s.Open(ctx, token)
+	e, err := s.Open(ctx, token)
 	if err != nil {
 		return nil, err
 	}
-	answer, err := value(e)
+	answer, err := value(e.Entry)
 	if err != nil {
 		return nil, err
 	}
-	return s.answer(ctx, e, e.reply(answer), run.Answerer{By: by, Via: ViaLink})
+	return s.answer(ctx, e.Entry, e.reply(answer), run.Answerer{By: e.By, Via: ViaLink})
 }

@@ -23,7 +23,7 @@ func (s *Server) showLink(w http.ResponseWriter, r *http.Request) error {
 		return nil
 	}
 	token := r.URL.Query().Get("t")
-	e, _, err := s.Inbox.Open(r.Context(), token)
+	e, err := s.Inbox.Open(r.Context(), token)
 	if err != nil {
 		s.linkFailed(w, r, err)
 		return nil
@@ -50,7 +50,7 @@ func (s *Server) answerLink(w http.ResponseWriter, r *http.Request) error {
 		return nil
 	}
 	if e := toHTTP(err, subject{}); e.status == http.StatusUnprocessableEntity {
-		if entry, _, err := s.Inbox.Open(r.Context(), token); err == nil {
+		if entry, err := s.Inbox.Open(r.Context(), token); err == nil {
 			s.showEntry(w, e.status, entry, token, "The answer does not fit what is asked: "+e.message)
 			return nil
 		}
@@ -79,7 +79,7 @@ func (s *Server) linkFailed(w http.ResponseWriter, r *http.Request, err error) {
 }
 
 // showEntry shows an entry. problem is what was wrong with the last answer.
-func (s *Server) showEntry(w http.ResponseWriter, status int, e *inbox.Entry, token, problem string) {
+func (s *Server) showEntry(w http.ResponseWriter, status int, e *inbox.Linked, token, problem string) {
 	var page strings.Builder
 	format := func(text string, values ...string) {
 		escaped := make([]any, len(values))
@@ -91,7 +91,7 @@ func (s *Server) showEntry(w http.ResponseWriter, status int, e *inbox.Entry, to
 	if e.Message != "" {
 		format("<p><bdi>%s</bdi></p>\n", e.Message)
 	}
-	format("<p>The application <strong><bdi>%s</bdi></strong> asks this for its user <strong><bdi>%s</bdi></strong>, since %s.</p>\n", e.Key.App, e.Key.User, e.Since.Format("2 January 2006, 15:04 MST"))
+	format("<p>The application <strong><bdi>%s</bdi></strong> asks this for its user <strong><bdi>%s</bdi></strong>, since %s.</p>\n", e.Key.App, e.Key.User, e.Since.Format(pageTime))
 	if len(e.Args) > 0 && string(e.Args) != "{}" {
 		format("<p>The arguments of <strong><bdi>%s</bdi></strong>:</p><pre>%s</pre>\n", e.Tool, indented(e.Args))
 	}
@@ -106,14 +106,20 @@ func (s *Server) showEntry(w http.ResponseWriter, status int, e *inbox.Entry, to
 		}
 	} else {
 		format(`<form method="post" action="%s"><input type="hidden" name="t" value="%s">`+"\n", s.prefix()+linkPath, token)
-		writeFields(format, e)
+		writeFields(format, e.Entry)
 		format("</form>\n")
 	}
 	if !e.Until.IsZero() {
-		format("<p>It can be answered until %s.</p>\n", e.Until.Format("2 January 2006, 15:04 MST"))
+		format("<p>It can be answered until %s.</p>\n", e.Until.Format(pageTime))
 	}
-	showPage(w, status, loginPageData{Title: titles[e.Kind](e), Body: page.String()})
+	if e.Until.IsZero() || e.Expires.Before(e.Until) {
+		format("<p>This link can be used until %s.</p>\n", e.Expires.Format(pageTime))
+	}
+	showPage(w, status, loginPageData{Title: titles[e.Kind](e.Entry), Body: page.String()})
 }
+
+// pageTime is how pages write times.
+const pageTime = "2 January 2006, 15:04 MST"
 
 var titles = map[inbox.Kind]func(*inbox.Entry) string{
 	inbox.Confirmation: func(e *inbox.Entry) string { return "May " + e.Tool + " be called?" },
