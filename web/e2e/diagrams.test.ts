@@ -293,8 +293,8 @@ test('a diagram that is scrolled to again is there at once, as the user has chos
   const log = page.getByRole('region', { name: 'Events' });
   const scroll = (top: number) => log.evaluate((el, top) => void (el.scrollTop = top), top);
   await expect.poll(() => page.locator('[data-diagram=drawn] img').count()).toBe(2);
-  await page.getByRole('region', { name: 'Diagram: pie chart' }).waitFor();
-  await page.getByRole('region', { name: 'Diagram: flowchart' }).waitFor();
+  await page.getByRole('img', { name: 'Diagram: pie chart' }).waitFor();
+  await page.getByRole('img', { name: 'Diagram: flowchart' }).waitFor();
   await page.locator('[data-diagram=drawn]').first().getByRole('button', { name: 'Show the source' }).click();
   await scroll(0);
   await expect.poll(() => page.locator('[data-diagram]').count()).toBe(0);

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 
 import { call, fresh, open, picture, sessionPath, useBrowser } from './kit';
-import { accessible } from './axe';
+import { accessible, all } from './axe';
 
 useBrowser();
 
@@ -44,6 +44,35 @@ test('formulas are set, and prices and code are not', async () => {
     expect(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth)).toBe(true);
     await accessible(page, ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa']);
     await picture(page, `formulas-${name}`);
+  }
+});
+
+test('what is wider than the message shows that it scrolls, and scrolls with the keyboard', async () => {
+  const table = `| ${'a wide column | '.repeat(12)}\n|${'---|'.repeat(12)}\n| ${'some_words | '.repeat(12)}`;
+  const diagram = `\`\`\`mermaid\nflowchart LR\n${Array.from({ length: 14 }, (_, i) => `  n${i}[Step ${i}] --> n${i + 1}[Step ${i + 1}]`).join('\n')}\n\`\`\``;
+  for (const theme of ['light', 'dark'] as const) {
+    const page = await show(`${good}\n\n${table}\n\n${diagram}`, { theme, width: 390, height: 844 });
+    await page.locator('[data-diagram=drawn]').waitFor();
+    const formula = page.getByRole('group', { name: 'Formula' });
+    await expect.poll(() => formula.count(), { message: 'only the one that is too wide is a stop of the tab key' }).toBe(1);
+    for (const box of [formula, page.getByRole('group', { name: 'Table' }), page.getByRole('group', { name: 'Diagram: flowchart' })]) {
+      const sides = () => box.locator('..').getAttribute('data-more');
+      const sign = (side: '::before' | '::after') => box.locator('..').evaluate((el, side) => getComputedStyle(el, side).display, side);
+      await expect.poll(sides).toBe('end');
+      expect([await sign('::before'), await sign('::after')]).toEqual(['none', 'flex']);
+      await box.focus();
+      await picture(page, `more-${theme}-${await box.getAttribute('aria-label')}`);
+      await accessible(page, all);
+      await page.keyboard.press('ArrowRight');
+      await expect.poll(sides).toBe('both');
+      await box.evaluate((el) => (el.scrollLeft = el.scrollWidth));
+      await expect.poll(sides).toBe('start');
+      expect([await sign('::before'), await sign('::after')]).toEqual(['flex', 'none']);
+    }
+    // With enough room, nothing scrolls, and nothing says so.
+    await page.setViewportSize({ width: 1360, height: 860 });
+    await expect.poll(() => formula.count()).toBe(0);
+    expect(await page.locator('[data-formula] .katex-display').count()).toBe(2);
   }
 });
 

@@ -2,7 +2,7 @@ import type { Page } from 'playwright-core';
 import { beforeAll, describe, expect, test } from 'vitest';
 
 import { accessible, look } from './axe';
-import { call, keys, oidc, open, picture, session, sessionPath, useBrowser } from './kit';
+import { call, fresh, keys, oidc, open, picture, session, sessionPath, useBrowser } from './kit';
 
 useBrowser();
 
@@ -111,4 +111,26 @@ describe('on a phone', () => {
     expect(wide, 'scrolls sideways').toBe(false);
     await accessible(page, ['wcag2a', 'wcag2aa']);
   });
+});
+
+test('what has happened is told where it covers nothing', async () => {
+  const page = await open(`/ui/apps/city/users/${fresh('teller')}/sessions`);
+  const told = page.locator('[data-toasts] > div');
+  const tell = async () => {
+    await page.getByRole('button', { name: 'Copy as curl', exact: true }).first().click();
+    await page.getByRole('menuitem', { name: 'This page', exact: true }).click();
+    await told.first().waitFor();
+  };
+  for (const [width, height] of [[390, 844], [820, 1180]] as const) {
+    await page.setViewportSize({ width, height });
+    await tell();
+    await picture(page, `told-${width}`);
+    const below = await told.first().evaluate((toast) => {
+      const { left, top, right, bottom } = toast.getBoundingClientRect();
+      const points = [left + 1, (left + right) / 2, right - 1].flatMap((x) => [top + 1, (top + bottom) / 2, bottom - 1].map((y) => document.elementsFromPoint(x, y)));
+      return points.flat().filter((el) => !toast.contains(el)).filter((el) => el.matches('a, button, input, select, textarea, label, main')).map((el) => el.outerHTML.slice(0, 100));
+    });
+    expect(below).toEqual([]);
+    await told.first().waitFor({ state: 'detached' });
+  }
 });

@@ -76,13 +76,13 @@ function Screens() {
             <Route address={address} />
           </Suspense>
         </main>
+        <Toasts />
       </div>
       <BottomBar scope={scope} address={address} openPalette={() => setPalette(true)} />
       <Suspense>
         {palette && <Palette open onClose={() => setPalette(false)} scope={scope} openHelp={() => setHelp(true)} />}
         {help && <Shortcuts open onClose={() => setHelp(false)} />}
       </Suspense>
-      <Toasts />
     </div>
   );
 }

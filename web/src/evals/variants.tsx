@@ -10,6 +10,7 @@ import { Link, navigate, setQuery, to, useQuery as useAddressQuery } from '../ro
 import { CostText } from '../ui/cost';
 import { Button, Empty, Field, Loading, Problem, Status } from '../ui/parts';
 import { Screen } from '../ui/screen';
+import { Scroll } from '../ui/scroll';
 import { Table, type Column } from '../ui/table';
 import { useVariantForm, variantName } from '../ui/variantform';
 import { evalCalls, toEvals, type Outcome, type Set as EvalSet, type Variant } from './api';
@@ -118,7 +119,7 @@ function CaseTable({ app, list }: { app: string; list: Outcome[] }) {
   return (
     <section className="mt-6">
       <h2 className="mb-2">Cases</h2>
-      <div className="overflow-x-auto rounded-lg border border-line bg-sheet" tabIndex={0} role="region" aria-label="Cases with each variant">
+      <Scroll label="Cases with each variant" className="rounded-lg border border-line bg-sheet">
         <table className="w-full border-collapse">
           <thead><tr className="label text-left"><th className="px-4 py-1.5 font-normal">case</th>{list.map((one, i) => <th key={i} className="max-w-[180px] min-w-[110px] px-2 py-1.5 font-normal normal-case"><span className="line-clamp-4" title={variantName(one.variant ?? {})}>{variantName(one.variant ?? {})}</span></th>)}</tr></thead>
           <tbody>
@@ -133,7 +134,7 @@ function CaseTable({ app, list }: { app: string; list: Outcome[] }) {
             ))}
           </tbody>
         </table>
-      </div>
+      </Scroll>
     </section>
   );
 }

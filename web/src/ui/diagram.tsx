@@ -4,6 +4,7 @@ import { CodeBlock } from './code';
 import { diagrams, isDark, requestOf } from './draw';
 import type { Result } from './drawqueue';
 import { Button, CopyText } from './parts';
+import { Scroll } from './scroll';
 
 /** The diagrams of which users have chosen to see the source, the latest last. A row of the log that is scrolled away forgets what it shows. */
 const asSources = new Set<string>();
@@ -55,13 +56,13 @@ export function Diagram({ source }: { source: string }) {
       {asSource ? (
         <pre tabIndex={0} aria-label="Source of the diagram"><code>{source}</code></pre>
       ) : (
-        <div role="region" aria-label={name} tabIndex={0} className="overflow-x-auto p-3">
+        <Scroll label={name} inner="p-3">
           {/* A picture runs no scripts and loads nothing. It is made smaller to fit, until its texts would be hard to read. */}
           <img
             src={picture.address} alt={name} width={picture.width} height={picture.height} decoding="sync"
             className="mx-auto block h-auto" style={{ maxWidth: `max(100%, ${Math.round(picture.width * 0.6)}px)` }}
           />
-        </div>
+        </Scroll>
       )}
     </figure>
   );

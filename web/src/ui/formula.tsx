@@ -1,6 +1,7 @@
 import { useLayoutEffect, useRef, useState } from 'react';
 
 import { formulaOf, longestFormula } from './mathtext';
+import { scrollable, useMore } from './scroll';
 
 type Set = typeof import('./katex').set;
 
@@ -24,11 +25,12 @@ export function Formula({ value }: { value: string }) {
     setState(formula.length <= longestFormula && set(formula, block, place.current!) ? 'set' : 'source');
     return undefined;
   }, [set, formula, block]);
-  const tall = block ? 'block overflow-x-auto overflow-y-hidden py-1' : '';
+  const more = useMore(place, state);
+  const shown = state === 'set';
   return (
-    <span data-formula={state}>
-      <span ref={place} className={state === 'set' ? tall : 'hidden'} {...(block && state === 'set' ? { role: 'region', 'aria-label': 'Formula', tabIndex: 0 } : {})} />
-      {state === 'source' && <code className={block ? 'block' : ''}>{formula}</code>}
+    <span data-formula={state} className={block && shown ? 'more block' : ''} data-more={block ? more : ''}>
+      <span ref={place} className={!shown ? 'hidden' : block ? 'block overflow-x-auto overflow-y-hidden py-1' : ''} {...(block ? scrollable(more, 'Formula') : {})} />
+      {!shown && <code className={block ? 'block' : ''}>{formula}</code>}
     </span>
   );
 }

@@ -7,6 +7,7 @@ import { CodeBlock } from './code';
 import { Diagram } from './diagram';
 import { Formula } from './formula';
 import { withMath } from './mathtext';
+import { Scroll } from './scroll';
 
 const componentsFor = (live: boolean): Components => ({
   // What a model says may lead anywhere: never in this window, never with our address.
@@ -27,9 +28,9 @@ const componentsFor = (live: boolean): Components => ({
   },
   code: ({ className, children }) => (/\bmath-inline\b/.test(className ?? '') ? <Formula value={String(children ?? '')} /> : <code className={className}>{children}</code>),
   table: ({ children }) => (
-    <div role="region" aria-label="Table" tabIndex={0} className="overflow-x-auto">
+    <Scroll label="Table">
       <table>{children}</table>
-    </div>
+    </Scroll>
   ),
   // The box of a task.
   input: ({ checked }) => (

@@ -1,5 +1,7 @@
 import type { ReactNode } from 'react';
 
+import { Scroll } from './scroll';
+
 export interface Column {
   name: string;
   /** From when on there is room for it. */
@@ -13,7 +15,7 @@ const room = { sm: 'max-sm:hidden', md: 'max-md:hidden' };
 /** A list of things with columns, the last of which is for what can be done to them. */
 export function Table({ columns, children }: { columns: Column[]; children: ReactNode }) {
   return (
-    <div className="overflow-x-auto rounded-lg border border-line bg-sheet">
+    <Scroll label="Table" className="rounded-lg border border-line bg-sheet">
       <table className="w-full border-collapse">
         <thead>
           <tr className="label text-left">
@@ -25,6 +27,6 @@ export function Table({ columns, children }: { columns: Column[]; children: Reac
         </thead>
         <tbody>{children}</tbody>
       </table>
-    </div>
+    </Scroll>
   );
 }

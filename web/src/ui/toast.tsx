@@ -24,7 +24,7 @@ export function say(text: string, tone: Toast['tone'] = 'plain') {
 export function Toasts() {
   const list = useSyncExternalStore((listener) => (listeners.add(listener), () => void listeners.delete(listener)), () => toasts);
   return (
-    <div role="status" aria-live="polite" className="pointer-events-none fixed inset-x-0 top-3 z-50 flex flex-col items-center gap-1.5 px-4">
+    <div role="status" aria-live="polite" className="toasts" data-toasts>
       {list.map((t) => (
         <div key={t.id} className={`max-w-full rounded-md px-3 py-1.5 text-sm shadow-lg ${t.tone === 'bad' ? 'bg-bad text-sheet' : 'bg-ink text-paper'}`}>
           {t.text}
