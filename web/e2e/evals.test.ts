@@ -1,3 +1,5 @@
+import { text } from 'node:stream/consumers';
+
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 
@@ -165,6 +167,14 @@ test('variants of a set are in a table, with unknown costs, and cancelled', asyn
   expect(await row(5).textContent()).toMatch(/refuses.*failed/);
   await look(page, 'eval-variants');
   await small(page, 'eval-variants');
+  // On a phone, what is wider scrolls, and shows that it does.
+  await page.setViewportSize({ width: 390, height: 844 });
+  const wide = page.getByRole('group', { name: 'Cases with each variant' });
+  await expect.poll(() => wide.locator('..').getAttribute('data-more')).toBe('end');
+  await wide.focus();
+  await page.keyboard.press('ArrowRight');
+  await expect.poll(() => wide.locator('..').getAttribute('data-more')).toBe('both');
+  await page.setViewportSize({ width: 1360, height: 860 });
   // A cell leads to the session of the case, and a row to its result.
   await page.locator('section').getByRole('row').filter({ hasText: 'paris' }).getByRole('link').nth(2).click();
   await page.locator('[data-call=get_weather]').waitFor();
@@ -172,6 +182,25 @@ test('variants of a set are in a table, with unknown costs, and cancelled', asyn
   await page.getByRole('link', { name: 'Show the result of variant 5' }).click();
   await page.getByRole('alert').filter({ hasText: 'I do not sell.' }).first().waitFor();
   await page.getByText('refuses · temperature 0').waitFor();
+  // It can be saved as the command writes it, for CI systems and for programs.
+  const result = decodeURIComponent(new URL(page.url()).pathname.split('/').at(-1)!);
+  const save = async (name: string) => {
+    const saved = page.waitForEvent('download');
+    await page.getByRole('link', { name, exact: true }).click();
+    const file = await saved;
+    return [file.suggestedFilename(), await text(await file.createReadStream())] as const;
+  };
+  const [junitName, junit] = await save('JUnit');
+  expect(junitName).toBe(`${result}.xml`);
+  expect(junit).toMatch(/<testsuites tests="\d+" failures="[1-9]\d*">/);
+  expect(junit).toContain('<testcase classname="smoke (refuses, temperature 0)" name="paris"');
+  expect(junit).toContain('I do not sell.');
+  expect(junit).toContain(`value="${base}/ui/apps/city/users/`);
+  const [jsonName, json] = await save('JSON');
+  expect(jsonName).toBe(`${result}.json`);
+  expect(JSON.parse(json)).toMatchObject({ passed: 0, sets: [{ id: 'smoke', result, variant: { model: 'refuses', temperature: 0 } }] });
+  await look(page, 'eval-result');
+  await small(page, 'eval-result');
   await page.goBack();
   // Later variants can be cancelled; those before them are still there.
   await page.getByLabel('models, one on a line').fill('gated\ncaster');
@@ -192,6 +221,34 @@ test('variants of a set are in a table, with unknown costs, and cancelled', asyn
   await page.getByRole('navigation', { name: 'Above' }).getByRole('link', { name: 'smoke' }).click();
   await page.getByRole('link', { name: 'gpt-5 · temperature 0.9' }).first().waitFor();
   await look(page, 'eval-set-variants');
+});
+
+test('each metric has a model that judges', async () => {
+  const page = await open('/ui/apps/city/evals/smoke');
+  let asked: { evalMetrics: { metricName: string; criterion?: { judgeModelOptions?: unknown } }[] } | undefined;
+  await page.route('**/run_eval', (route) => {
+    asked = route.request().postDataJSON() as typeof asked;
+    return route.fulfill({ status: 202, json: { status: 'completed', evalSetId: 'smoke', startTime: 1, total: 0, cases: [] } });
+  });
+  await page.locator('[data-case=paris]').waitFor();
+  await page.getByRole('button', { name: 'Run all' }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByText('Use the recorded results of tools').waitFor();
+  expect(await dialog.locator('[data-judge]').count()).toBe(0);
+  await dialog.getByRole('checkbox', { name: /^meaning/ }).check();
+  await dialog.getByRole('checkbox', { name: /^rubrics/ }).check();
+  await dialog.getByLabel('model that judges meaning').fill('poet');
+  await dialog.getByLabel('Opinions about meaning').fill('1');
+  await dialog.getByLabel('model that judges rubrics').fill('critic');
+  await dialog.getByLabel('Rubrics, one on each line').fill('It is short.');
+  // Words in small print are apart.
+  expect(await dialog.locator('.text-xs:not(.font-mono)').first().evaluate((el) => parseFloat(getComputedStyle(el).wordSpacing))).toBeGreaterThan(1);
+  await look(page, 'eval-judges');
+  await small(page, 'eval-judges');
+  await dialog.getByRole('button', { name: 'Run', exact: true }).click();
+  await dialog.waitFor({ state: 'detached' });
+  const judges = Object.fromEntries(asked!.evalMetrics.map((m) => [m.metricName, m.criterion?.judgeModelOptions]));
+  expect(judges).toMatchObject({ final_response_match_v2: { judgeModel: 'poet', numSamples: 1 }, rubric_based_final_response_quality_v1: { judgeModel: 'critic', numSamples: 3 } });
 });
 
 test('a case is written by hand, edited and deleted', async () => {

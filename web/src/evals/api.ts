@@ -168,6 +168,8 @@ export const evalCalls = {
   history: (app: string, set?: string): Call => ({ method: 'GET', path: `${base(app)}/eval_history${set ? `?evalSetId=${enc(set)}` : ''}` }),
   variants: (app: string, id: string): Call => ({ method: 'GET', path: `${base(app)}/eval_history?variantsId=${enc(id)}` }),
   result: (app: string, id: string): Call => ({ method: 'GET', path: `${base(app)}/eval_results/${enc(id)}` }),
+  /** A result as "parley eval" writes it. */
+  report: (app: string, id: string, format: 'junit' | 'json'): Call => ({ method: 'GET', path: `${base(app)}/eval_results/${enc(id)}?format=${format}` }),
   metrics: (app: string): Call => ({ method: 'GET', path: `${base(app)}/metrics-info` }),
   allFeedback: (app: string, filter: FeedbackFilter): Call => {
     const query = new URLSearchParams(Object.entries(filter).filter(([, value]) => value));

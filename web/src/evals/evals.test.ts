@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 
 import type { Event } from '../api/types';
 import { caseName, feedbackOf, withText, type Metric } from './api';
-import { choicesOf, metricsOf } from './rundialog';
+import { choicesKept, choicesOf, metricsOf } from './rundialog';
 import { compareWords } from './words';
 
 test('differences by word', () => {
@@ -43,23 +43,37 @@ test('criteria of the application are what is chosen, and what cannot be chosen 
     { metricName: 'rubric_based_final_response_quality_v1', threshold: 0.7, criterion: { threshold: 0.7, judgeModelOptions: { judgeModel: 'poet', numSamples: 2 }, rubrics: [{ rubricId: 'r', rubricContent: { textProperty: 'It is short.' } }] } },
   ];
   const choices = choicesOf(all, criteria, true);
-  expect(choices).toMatchObject({ match: 'ANY_ORDER', judge: 'poet', samples: '2', rubrics: 'It is short.', recorded: true });
+  const rubrics = 'rubric_based_final_response_quality_v1';
+  expect(choices).toMatchObject({ match: 'ANY_ORDER', metrics: { [rubrics]: { judge: 'poet', samples: '2' } }, rubrics: 'It is short.', recorded: true });
   expect(metricsOf(all, choices)).toEqual(criteria);
-  expect(metricsOf(all, { ...choices, match: 'IN_ORDER', judge: '', samples: '', rubrics: 'It rhymes.' })).toEqual([
+  expect(metricsOf(all, { ...choices, match: 'IN_ORDER', rubrics: 'It rhymes.', metrics: { ...choices.metrics, [rubrics]: { ...choices.metrics[rubrics]!, judge: '', samples: '' } } })).toEqual([
     { metricName: 'tool_trajectory_avg_score', threshold: 0.5, criterion: { threshold: 0.5, matchType: 'IN_ORDER', ignoreArgs: true } },
     { metricName: 'rubric_based_final_response_quality_v1', threshold: 0.7, criterion: { threshold: 0.7, rubrics: [{ rubricId: 'rubric_1', rubricContent: { textProperty: 'It rhymes.' } }] } },
   ]);
   expect(metricsOf(all, choicesOf(all, [{ metricName: 'response_match_score', threshold: 0.8 }]))).toEqual([{ metricName: 'response_match_score', threshold: 0.8 }]);
 });
 
-test('criteria in which metrics differ stay as they are', () => {
-  const all = ['final_response_match_v2', 'rubric_based_final_response_quality_v1'].map((metricName) => ({ metricName, description: '', judged: true }));
+test('each metric has a model that judges', () => {
+  const [meaning, rubrics] = ['final_response_match_v2', 'rubric_based_final_response_quality_v1'] as const;
+  const all = [meaning, rubrics].map((metricName) => ({ metricName, description: '', judged: true }));
   const criteria: Metric[] = [
-    { metricName: 'final_response_match_v2', threshold: 0.5, criterion: { threshold: 0.5, judgeModelOptions: { judgeModel: 'poet', numSamples: 3, judgeModelConfig: { temperature: 0 } } } },
-    { metricName: 'rubric_based_final_response_quality_v1', threshold: 0.7, criterion: { threshold: 0.7, judgeModelOptions: { judgeModel: 'critic' }, rubrics: [{ rubricId: 'short', rubricContent: { textProperty: 'It is short.\nVery short.' } }] } },
+    { metricName: meaning, threshold: 0.5, criterion: { threshold: 0.5, judgeModelOptions: { judgeModel: 'poet', numSamples: 3, judgeModelConfig: { temperature: 0 } } } },
+    { metricName: rubrics, threshold: 0.7, criterion: { threshold: 0.7, judgeModelOptions: { judgeModel: 'critic' }, rubrics: [{ rubricId: 'short', rubricContent: { textProperty: 'It is short.\nVery short.' } }] } },
   ];
   const choices = choicesOf(all, criteria);
-  expect(choices).toMatchObject({ judge: '', samples: '' });
+  expect(choices.metrics).toMatchObject({ [meaning]: { judge: 'poet', samples: '3' }, [rubrics]: { judge: 'critic', samples: '' } });
   expect(metricsOf(all, choices)).toEqual(criteria);
-  expect(metricsOf(all, { ...choices, samples: '1' })[0]).toEqual({ metricName: 'final_response_match_v2', threshold: 0.5, criterion: { threshold: 0.5, judgeModelOptions: { judgeModel: 'poet', numSamples: 1, judgeModelConfig: { temperature: 0 } } } });
+  // One changes, and nothing else does.
+  const edited = metricsOf(all, { ...choices, metrics: { ...choices.metrics, [meaning]: { ...choices.metrics[meaning]!, judge: ' editor ', samples: '1' } } });
+  expect(edited).toEqual([{ metricName: meaning, threshold: 0.5, criterion: { threshold: 0.5, judgeModelOptions: { judgeModel: 'editor', numSamples: 1, judgeModelConfig: { temperature: 0 } } } }, criteria[1]]);
+  // A metric that is not in the criteria.
+  const added = choicesOf(all, criteria.slice(0, 1));
+  expect(metricsOf(all, { ...added, metrics: { ...added.metrics, [rubrics]: { on: true, threshold: '1', judge: 'critic', samples: '3' } } })[1]).toEqual({ metricName: rubrics, threshold: 1, criterion: { threshold: 1, judgeModelOptions: { judgeModel: 'critic', numSamples: 3 } } });
+});
+
+test('one model for all metrics, as earlier versions have stored it, is that of each', () => {
+  const kept = choicesKept({ metrics: { a: { on: true, threshold: '1' }, b: { on: false, threshold: '0.5' } }, match: 'IN_ORDER', judge: 'poet', samples: '2', rubrics: '', recorded: true });
+  expect(kept).toEqual({ metrics: { a: { on: true, threshold: '1', judge: 'poet', samples: '2' }, b: { on: false, threshold: '0.5', judge: 'poet', samples: '2' } }, match: 'IN_ORDER', rubrics: '', recorded: true });
+  expect(choicesKept(kept)).toEqual(kept);
+  expect(choicesKept(undefined)).toMatchObject({ match: 'EXACT', recorded: false });
 });

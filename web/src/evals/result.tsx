@@ -3,7 +3,7 @@ import { useState, type ReactNode } from 'react';
 
 import { ask } from '../api/client';
 import { Link, to, useQuery as useAddressQuery } from '../router';
-import { Loading, Problem, When } from '../ui/parts';
+import { Download, Loading, Problem, When } from '../ui/parts';
 import { Screen } from '../ui/screen';
 import { variantName } from '../ui/variantform';
 import { Virtual } from '../ui/virtual';
@@ -24,6 +24,7 @@ export default function ResultScreen({ app, id }: { app: string; id: string }) {
       wide
       title={<><Crumbs list={[['Evaluation', toEvals.sets(app)], ...(set ? [[set, toEvals.set(app, set)] as [string, string]] : [])]} />{other ? 'Two results' : 'Result'}</>}
       note={a.data && !other && <About result={a.data} />}
+      {...(a.data && !other ? { actions: <><Download call={evalCalls.report(app, id, 'junit')}>JUnit</Download><Download call={evalCalls.report(app, id, 'json')}>JSON</Download></> } : {})}
       call={other ? [evalCalls.result(app, id), evalCalls.result(app, other)] : evalCalls.result(app, id)}
     >
       {failed && <Problem error={failed} what="The result could not be read" retry={() => (void a.refetch(), void b.refetch())} />}

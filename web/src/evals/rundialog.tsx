@@ -14,13 +14,14 @@ import { progressKey } from './running';
 interface Choice {
   on: boolean;
   threshold: string;
+  /** The model that judges, and how often it is asked; for metrics that are judged. */
+  judge?: string;
+  samples?: string;
 }
 
 export interface Choices {
   metrics: Record<string, Choice>;
   match: string;
-  judge: string;
-  samples: string;
   rubrics: string;
   recorded: boolean;
   /** The criteria of the application, of which only what is edited changes. */
@@ -29,18 +30,29 @@ export interface Choices {
 
 interface Stored {
   of: Record<string, JsonObject>;
+  metrics: Record<string, Choice>;
   match: string;
-  judge: string;
-  samples: string;
   rubrics: string;
 }
 
+/** A metric that was not chosen yet. */
+const off: Choice = { on: false, threshold: '1', judge: '', samples: '3' };
+
 const standard: Choices = {
   metrics: { tool_trajectory_avg_score: { on: true, threshold: '1' }, response_match_score: { on: true, threshold: '0.8' } },
-  match: 'EXACT', judge: '', samples: '3', rubrics: '', recorded: false,
+  match: 'EXACT', rubrics: '', recorded: false,
 };
 
-const last = (app: string): Choices => ({ ...standard, ...(keptMetrics()[app] as Partial<Choices> | undefined) });
+/** What was chosen last. There was one model for all metrics in earlier versions. */
+export function choicesKept(kept: unknown): Choices {
+  const { judge, samples, ...rest } = (kept ?? {}) as Partial<Choices> & { judge?: string; samples?: string };
+  const choices = { ...standard, ...rest };
+  if (judge === undefined && samples === undefined) return choices;
+  const former = { ...(judge === undefined ? {} : { judge }), ...(samples === undefined ? {} : { samples }) };
+  return { ...choices, metrics: Object.fromEntries(Object.entries(choices.metrics).map(([name, choice]) => [name, { ...former, ...choice }])) };
+}
+
+const last = (app: string): Choices => choicesKept(keptMetrics()[app]);
 
 const matches = ['EXACT', 'IN_ORDER', 'ANY_ORDER'];
 
@@ -51,36 +63,37 @@ const rubricsOf = (criterion: JsonObject) => ((criterion['rubrics'] ?? []) as { 
 /** What all of the texts are; empty if they differ. */
 const common = (texts: string[]) => (new Set(texts).size === 1 ? texts[0]! : '');
 
-/** What to choose for criteria. What metrics do not have in common is empty, and stays as it is. */
+/** What to choose for criteria. */
 export function choicesOf(all: MetricInfo[], criteria: Metric[], recorded = false): Choices {
   const of = Object.fromEntries(criteria.map((m) => [m.metricName, m.criterion ?? {}]));
-  const judged = all.filter((m) => m.judged && of[m.metricName]).map((m) => of[m.metricName]!);
+  const judged = new Set(all.filter((m) => m.judged).map((m) => m.metricName));
   const edited = {
+    metrics: Object.fromEntries(criteria.map((m): [string, Choice] => {
+      const { judgeModel = '', numSamples = '' } = judgeOf(m.criterion ?? {});
+      return [m.metricName, { on: true, threshold: String(m.threshold), ...(judged.has(m.metricName) ? { judge: judgeModel, samples: String(numSamples) } : {}) }];
+    })),
     match: matchOf(of['tool_trajectory_avg_score'] ?? {}) ?? 'EXACT',
-    judge: common(judged.map((c) => judgeOf(c).judgeModel ?? '')),
-    samples: common(judged.map((c) => String(judgeOf(c).numSamples ?? ''))),
     rubrics: common(Object.entries(of).filter(([name]) => name.startsWith('rubric_based')).map(([, c]) => rubricsOf(c).join('\n'))),
   };
-  return {
-    ...edited, recorded, stored: { of, ...edited },
-    metrics: Object.fromEntries(criteria.map((m) => [m.metricName, { on: true, threshold: String(m.threshold) }])),
-  };
+  return { ...edited, recorded, stored: { of, ...edited } };
 }
 
 /** The metrics as the server wants them. */
 export function metricsOf(all: MetricInfo[], choices: Choices): Metric[] {
   const { stored } = choices;
   return all.filter((m) => choices.metrics[m.metricName]?.on).map((m) => {
-    const threshold = Number(choices.metrics[m.metricName]!.threshold);
+    const choice = choices.metrics[m.metricName]!;
+    const threshold = Number(choice.threshold);
     const before = stored?.of[m.metricName];
+    const kept = stored?.metrics[m.metricName];
     const criterion: NonNullable<Metric['criterion']> = { ...before, threshold };
     /** Whether a choice applies to the metric: it was edited, or nothing is stored. */
-    const chosen = (name: 'match' | 'judge' | 'samples' | 'rubrics') => before === undefined || choices[name] !== stored![name];
+    const chosen = (name: 'match' | 'rubrics') => before === undefined || choices[name] !== stored![name];
     if (m.metricName === 'tool_trajectory_avg_score' && chosen('match') && (before || choices.match !== 'EXACT')) criterion['matchType'] = choices.match;
     if (m.judged) {
       const options: { [name: string]: Json | undefined } = { ...judgeOf(criterion) };
-      if (chosen('judge')) options['judgeModel'] = choices.judge.trim() || undefined;
-      if (chosen('samples')) options['numSamples'] = Number(choices.samples) || undefined;
+      if (choice.judge !== kept?.judge) options['judgeModel'] = choice.judge?.trim() || undefined;
+      if (choice.samples !== kept?.samples) options['numSamples'] = Number(choice.samples) || undefined;
       const given = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
       delete criterion['judgeModelOptions'];
       if (Object.keys(given).length > 0) criterion['judgeModelOptions'] = given as JsonObject;
@@ -133,13 +146,19 @@ export function RunDialog({ app, set, ids, total, variants, onClose }: { app: st
       {!criteria.isPending && <form noValidate onSubmit={(e) => (e.preventDefault(), run())} className="space-y-3">
         <ul className="space-y-2">
           {all.map((m) => {
-            const choice = choices.metrics[m.metricName] ?? { on: false, threshold: '1' };
+            const choice = choices.metrics[m.metricName] ?? off;
             const change = (to: Partial<Choice>) => set1({ metrics: { ...choices.metrics, [m.metricName]: { ...choice, ...to } } });
             return (
               <li key={m.metricName} className="grid grid-cols-[auto_minmax(0,1fr)_auto] items-start gap-x-2">
                 <input id={`m-${m.metricName}`} type="checkbox" className="mt-1" checked={choice.on} onChange={(e) => change({ on: e.target.checked })} />
                 <label htmlFor={`m-${m.metricName}`} className="min-w-0"><b className="font-semibold">{metricName(m.metricName)}</b> <code className="font-mono text-2xs text-faint [overflow-wrap:anywhere]">{m.metricName}</code><span className="block text-xs text-soft">{m.description}</span></label>
                 <input type="number" min="0" max="1" step="any" aria-label={`Threshold of ${metricName(m.metricName)}`} className="field w-20" value={choice.threshold} disabled={!choice.on} onChange={(e) => change({ threshold: e.target.value })} />
+                {m.judged && choice.on && (
+                  <div data-judge={m.metricName} className="col-span-2 col-start-2 mt-1 grid grid-cols-[minmax(0,1fr)_80px] items-start gap-2">
+                    <Field label={`model that judges ${metricName(m.metricName)}`} note="Each opinion costs a call of it."><input className="field w-full" spellCheck={false} placeholder="gemini-2.5-flash" value={choice.judge ?? ''} onChange={(e) => change({ judge: e.target.value })} /></Field>
+                    <Field label="opinions"><input type="number" min="1" max="20" placeholder="5" aria-label={`Opinions about ${metricName(m.metricName)}`} className="field w-full" value={choice.samples ?? ''} onChange={(e) => change({ samples: e.target.value })} /></Field>
+                  </div>
+                )}
               </li>
             );
           })}
@@ -152,12 +171,6 @@ export function RunDialog({ app, set, ids, total, variants, onClose }: { app: st
               <option value="ANY_ORDER">in any order, and others may be between</option>
             </select>
           </Field>
-        )}
-        {judged.length > 0 && (
-          <div className="grid grid-cols-[minmax(0,1fr)_96px] gap-3">
-            <Field label="Model that judges" note="Each opinion costs a call of it."><input className="field w-full" placeholder="gemini-2.5-flash" value={choices.judge} onChange={(e) => set1({ judge: e.target.value })} /></Field>
-            <Field label="Opinions"><input type="number" min="1" max="20" placeholder={choices.stored ? '' : '5'} className="field w-full" value={choices.samples} onChange={(e) => set1({ samples: e.target.value })} /></Field>
-          </div>
         )}
         {judged.some((m) => m.metricName.startsWith('rubric_based')) && (
           <Field label="Rubrics, one on each line" note="In addition to those of the cases."><textarea rows={3} className="field w-full" value={choices.rubrics} onChange={(e) => set1({ rubrics: e.target.value })} placeholder="The answer has at most two sentences." /></Field>

@@ -1,6 +1,6 @@
 import { useRef, useState, type ButtonHTMLAttributes, type ReactNode } from 'react';
 
-import { curl, type Calls } from '../api/calls';
+import { curl, type Call, type Calls } from '../api/calls';
 import { ConnectionError, ParleyError } from '../api/client';
 import { isSignedIn, useRefusal, type Needed } from '../caller';
 import { useRequest, type Asks } from '../commands';
@@ -77,6 +77,16 @@ export function Shown({ call, label = 'This page' }: { call: Asks; label?: strin
   const place = useRef<HTMLSpanElement>(null);
   useRequest(label, call, place);
   return <span ref={place} className="absolute" />;
+}
+
+/** A link that saves what the server answers to a request as a file. */
+export function Download({ call, name = '', children }: { call: Call; name?: string | undefined; children: string }) {
+  return (
+    <span className="inline-flex" data-action={children}>
+      <a href={call.path} download={name} className="inline-flex h-7 items-center gap-1.5 rounded-md border border-rule bg-sheet px-2.5 text-sm font-medium hover:border-ink max-md:h-9"><Icon name="down" />{children}</a>
+      <Shown call={call} label={children} />
+    </span>
+  );
 }
 
 export async function copy(text: string, said = 'Copied.') {
