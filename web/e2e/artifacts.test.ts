@@ -1,6 +1,9 @@
+import { text } from 'node:stream/consumers';
+
+import type { Locator } from 'playwright-core';
 import { expect, test } from 'vitest';
 
-import { accessible, all } from './axe';
+import { accessible, all, lookAtAll } from './axe';
 import { base, call, clipboard, copyAction, fresh, open, session, sessionPath, useBrowser } from './kit';
 
 useBrowser();
@@ -97,6 +100,7 @@ test('files are uploaded, read, downloaded and deleted', async () => {
 
   await upload('paper.pdf', 'application/pdf', '%PDF-1.4', true);
   await page.getByText('Download the PDF to read it.').waitFor();
+  await page.getByText('PDF document, 8 bytes').waitFor();
   await page.getByRole('heading', { name: 'all sessions of the user' }).waitFor();
   await page.getByRole('button', { name: 'Delete', exact: true }).click();
   await copyAction(page.getByRole('dialog'), 'Delete');
@@ -108,4 +112,45 @@ test('files are uploaded, read, downloaded and deleted', async () => {
 
   await page.goto(`${base}/ui${path}/artifacts/none.txt`);
   await page.getByText('File not found').waitFor();
+});
+
+/** A PDF with two pages. */
+const paper = `%PDF-1.4
+1 0 obj
+<< /Type /Catalog /Pages 2 0 R /OpenAction << /S /JavaScript /JS (app.alert\\(1\\)) >> >>
+endobj
+2 0 obj
+<< /Type /Pages /Kids [3 0 R 4 0 R] /Count 2 >>
+endobj
+3 0 obj
+<< /Type /Page /Parent 2 0 R /MediaBox [0 0 200 200] >>
+endobj
+4 0 obj
+<< /Type /Page /Parent 2 0 R /MediaBox [0 0 200 200] >>
+endobj
+%%EOF
+${'%'.repeat(3000)}
+`;
+
+test('a PDF is a card with what is known of it, and is saved', async () => {
+  const path = sessionPath('painter', fresh('reader'), 's');
+  const inlineData = { mimeType: 'application/pdf', displayName: 'a paper.pdf', data: Buffer.from(paper).toString('base64') };
+  await call('POST', path.replace(/\/s$/, ''), { sessionId: 's', events: [{ author: 'user', invocationId: 'e-1', content: { role: 'user', parts: [{ text: 'Read this.' }, { inlineData }] } }] });
+  await fetch(`${base}${path}/artifacts/notes/paper.pdf`, { method: 'PUT', body: paper, headers: { 'Content-Type': 'application/pdf' } });
+  const page = await open(`/ui${path}`);
+  const save = async (place: Locator) => {
+    const saved = page.waitForEvent('download');
+    await place.click();
+    const file = await saved;
+    return [file.suggestedFilename(), await text(await file.createReadStream())];
+  };
+  const card = page.locator('[data-file-card]');
+  await card.getByText('PDF document, 2 pages, 4 KB').waitFor();
+  expect(await save(card.getByRole('button', { name: 'Download' }))).toEqual(['a paper.pdf', paper]);
+  await lookAtAll(page, 'pdf-message');
+  await page.goto(`${base}/ui${path}/artifacts/notes/paper.pdf`);
+  await card.getByText('PDF document, 2 pages, 4 KB').waitFor();
+  expect(await save(page.getByRole('link', { name: 'Download' }))).toEqual(['paper.pdf', paper]);
+  expect(await page.locator('iframe, object, embed').count()).toBe(0);
+  await lookAtAll(page, 'pdf-file');
 });

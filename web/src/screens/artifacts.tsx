@@ -4,12 +4,14 @@ import { useRef, useState } from 'react';
 import { calls } from '../api/calls';
 import { ask, ParleyError, send } from '../api/client';
 import type { ArtifactVersion, Key } from '../api/types';
+import { mostOfPDF, pagesOf, sizeText } from '../log/pdf';
 import { Link, navigate, to, useQuery } from '../router';
 import { Dialog } from '../ui/dialog';
+import { FileCard } from '../ui/filecard';
 import { Icon } from '../ui/icons';
 import { JsonView } from '../ui/json';
 import { Markdown } from '../ui/markdown';
-import { Action, Button, Empty, Field, Loading, Problem, Refusable, Shown, When } from '../ui/parts';
+import { Action, Button, Download, Empty, Field, Loading, Problem, Refusable, When } from '../ui/parts';
 import { Screen } from '../ui/screen';
 import { say } from '../ui/toast';
 import { isPicture, isSound, isVideo, Player, typeOf } from '../workbench/files';
@@ -115,10 +117,7 @@ function File({ id, name }: { id: Key; name: string }) {
             {list.map((v) => <option key={v.version} value={v.version}>{v.version}{v === list[0] ? ', newest' : ''}</option>)}
           </select>
         </label>
-        <span className="inline-flex" data-action="Download">
-          <a href={call.path} download={name.split('/').at(-1)} className="inline-flex h-7 items-center gap-1.5 rounded-md border border-rule bg-sheet px-2.5 text-sm font-medium hover:border-ink max-md:h-9"><Icon name="down" />Download</a>
-          <Shown call={call} label="Download" />
-        </span>
+        <Download call={call} name={name.split('/').at(-1)}>Download</Download>
         <Refusable tone="danger" icon="trash" onClick={() => setDeleting(true)}>Delete</Refusable>
       </header>
       <Preview key={chosen.version} id={id} name={name} version={chosen} />
@@ -167,10 +166,7 @@ function Preview({ id, name, version }: { id: Key; name: string; version: Artifa
   });
   if (isPicture(type)) return <div className={`${frame} p-3`}><img src={call.path} alt={name} className="max-h-[70vh] max-w-full" /></div>;
   if (isSound(type) || isVideo(type)) return <div className={`${frame} p-3`}><Player mimeType={type} address={call.path} name={name} /></div>;
-  if (!isText(type)) {
-    // A browser shows a PDF in a viewer of its own, which runs scripts of the file and follows its links.
-    return <Empty title="No preview">{type === 'application/pdf' ? 'Download the PDF to read it.' : 'Files of this type cannot be shown here. Download it to open it.'}</Empty>;
-  }
+  if (!isText(type)) return <Card id={id} name={name} version={version} type={type} />;
   if (text.isPending) return <Loading what="the text" />;
   if (text.error) return <Problem error={text.error} what="The file could not be read" retry={() => void text.refetch()} />;
   const markdown = isMarkdown(type, name) && text.data.text !== '';
@@ -182,6 +178,34 @@ function Preview({ id, name, version }: { id: Key; name: string; version: Artifa
         {text.data.more > 0 && <p className="mt-2 text-soft">… and {Math.ceil(text.data.more / 1024)} KB more. Download it to see all.</p>}
       </div>
     </>
+  );
+}
+
+/** A file without a preview. A browser shows a PDF in a viewer of its own, which runs scripts of the file and follows its links, and which it does not start in a sandbox. */
+function Card({ id, name, version, type }: { id: Key; name: string; version: ArtifactVersion; type: string }) {
+  const pdf = type === 'application/pdf';
+  const about = useData({
+    queryKey: ['artifact-about', id, name, version.version],
+    staleTime: Infinity,
+    retry: false,
+    queryFn: async ({ signal }) => {
+      try {
+        const response = await send(calls.artifact(id, name, version.version), signal, { Range: `bytes=0-${pdf ? mostOfPDF - 1 : 0}` });
+        const beginning = new TextDecoder('latin1').decode(await response.arrayBuffer());
+        const size = Number(/\/(\d+)$/.exec(response.headers.get('Content-Range') ?? '')?.[1] ?? beginning.length);
+        return sizeText(size, pdf ? pagesOf(beginning, size) : undefined);
+      } catch (error) {
+        if (error instanceof ParleyError && error.status === 416) return sizeText(0); // it is empty
+        throw error;
+      }
+    },
+  });
+  return (
+    <FileCard
+      name={name.split('/').at(-1)!}
+      about={[pdf ? 'PDF document' : type || 'unknown type', about.data].filter(Boolean).join(', ')}
+      note={pdf ? 'Download the PDF to read it. The viewer of the browser would run its scripts.' : 'Files of this type cannot be shown here. Download it to open it.'}
+    />
   );
 }
 

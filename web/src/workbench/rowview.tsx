@@ -1,4 +1,4 @@
-import { useState, type MouseEvent, type ReactNode } from 'react';
+import { useMemo, useState, type MouseEvent, type ReactNode } from 'react';
 
 import { calls } from '../api/calls';
 import { partsOf, type Event, type Json, type JsonObject, type Key, type Part } from '../api/types';
@@ -6,11 +6,13 @@ import { TurnBar } from '../evals/turn';
 import type { Branches } from '../log/branches';
 import { labelsText, metadataKey, metadataOf } from '../log/labels';
 import { answered, askedFor, isAsking, isRejection, isRequest, type Pending } from '../log/pending';
+import { mostOfPDF, pagesOf, sizeText } from '../log/pdf';
 import { isLocal, summary, textOf, type Row } from '../log/rows';
 import { abortedCode, seconds } from '../log/timeline';
 import { navigate, setQuery, to } from '../router';
 import { download } from '../screens/sessionactions';
 import { CodeBlock } from '../ui/code';
+import { FileCard } from '../ui/filecard';
 import { Icon } from '../ui/icons';
 import { argsText, brief } from '../ui/json';
 import { Markdown } from '../ui/markdown';
@@ -306,9 +308,27 @@ function Blob({ mimeType = '', data = '', displayName }: { mimeType?: string; da
   if (mimeType.startsWith('audio/')) return <audio controls src={address} aria-label={name} className="my-1 h-9" />;
   if (mimeType.startsWith('video/')) return <video controls src={address} aria-label={name} className="my-1 max-h-72 rounded-md" />;
   const save = () => download(new globalThis.Blob([Uint8Array.from(atob(plain), (c) => c.charCodeAt(0))], { type: 'application/octet-stream' }), name);
+  const size = Math.floor((plain.replace(/=+$/, '').length * 3) / 4);
+  if (mimeType === 'application/pdf') return <PDF name={displayName || 'document.pdf'} plain={plain} size={size} save={save} />;
   return (
     <button type="button" onClick={save} className="my-1 inline-flex items-center gap-2 rounded-md border border-line bg-sheet px-2.5 py-1 hover:border-rule">
-      <Icon name="file" /> {name} <span className="label">{Math.ceil((plain.length * 3) / 4 / 1024)} KB</span>
+      <Icon name="file" /> {name} <span className="label">{sizeText(size)}</span>
     </button>
+  );
+}
+
+/** A PDF in a message. It is not shown, as its viewer would run the scripts in it. */
+function PDF({ name, plain, size, save }: { name: string; plain: string; size: number; save: () => void }) {
+  const pages = useMemo(() => {
+    try {
+      return pagesOf(atob(plain.slice(0, Math.ceil(mostOfPDF / 3) * 4)), size);
+    } catch {
+      return undefined; // it is not base64
+    }
+  }, [plain, size]);
+  return (
+    <div className="my-1 max-w-[520px]">
+      <FileCard name={name} about={`PDF document, ${sizeText(size, pages)}`}><Button icon="down" onClick={save}>Download</Button></FileCard>
+    </div>
   );
 }
