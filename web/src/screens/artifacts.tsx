@@ -181,7 +181,7 @@ function Preview({ id, name, version }: { id: Key; name: string; version: Artifa
   );
 }
 
-/** A file without a preview. A browser shows a PDF in a viewer of its own, which runs scripts of the file and follows its links, and which it does not start in a sandbox. */
+/** A file without a preview. A browser shows a PDF in a viewer of its own, which runs scripts of the file and follows its links, and which Chrome does not start in a sandbox. */
 function Card({ id, name, version, type }: { id: Key; name: string; version: ArtifactVersion; type: string }) {
   const pdf = type === 'application/pdf';
   const about = useData({
