@@ -12,6 +12,7 @@ export function Formula({ value }: { value: string }) {
   const { formula, block } = formulaOf(value);
   const place = useRef<HTMLSpanElement>(null);
   const [state, setState] = useState<'source' | 'set'>('source');
+  const [wide, setWide] = useState(false);
   const [set, setSet] = useState<Set | undefined>(() => loaded);
   useLayoutEffect(() => {
     let gone = false;
@@ -25,12 +26,20 @@ export function Formula({ value }: { value: string }) {
     setState(formula.length <= longestFormula && set(formula, block, place.current!) ? 'set' : 'source');
     return undefined;
   }, [set, formula, block]);
-  const more = useMore(place, state);
   const shown = state === 'set';
+  useLayoutEffect(() => setWide(!block && shown && isWide(place.current!)), [shown, formula, block]);
+  const more = useMore(place, `${state} ${wide}`);
+  const boxed = block || wide;
   return (
-    <span data-formula={state} className={block && shown ? 'more block' : ''} data-more={block ? more : ''}>
-      <span ref={place} className={!shown ? 'hidden' : block ? 'block overflow-x-auto overflow-y-hidden py-1' : ''} {...(block ? scrollable(more, 'Formula') : {})} />
+    <span data-formula={state} className={boxed && shown ? 'more block' : ''} data-more={boxed ? more : ''}>
+      <span ref={place} className={!shown ? 'hidden' : boxed ? 'block overflow-x-auto overflow-y-hidden py-1' : ''} {...(boxed ? scrollable(more, 'Formula') : {})} />
       {!shown && <code className={block ? 'block' : ''}>{formula}</code>}
     </span>
   );
+}
+
+/** Whether a part of a formula that cannot be broken is wider than the text. Such a formula in a line has a line of its own. */
+function isWide(place: HTMLElement): boolean {
+  const width = place.closest('.prose')?.clientWidth ?? Infinity;
+  return [...place.querySelectorAll('.base')].some((part) => part.getBoundingClientRect().width > width);
 }
