@@ -37,7 +37,7 @@ export PARLEY_TEST_INSTALL ?= 1
 
 # Packages that start goroutines or share values among them. They are tested with
 # the race detector, all others without: it compiles every dependency once more.
-RACED := ./agent ./artifact ./chaos ./conformance ./internal/access ./internal/bounded ./internal/broker/... ./internal/eval \
+RACED := ./agent ./agent/workflow ./artifact ./chaos ./conformance ./internal/access ./internal/bounded ./internal/broker/... ./internal/eval \
 	./internal/lru ./internal/outbox ./internal/peer ./internal/retry ./internal/run/... ./internal/schedule ./internal/script/adk ./internal/script/engine/arena ./internal/script/node ./internal/server ./internal/sessionrt \
 	./internal/telemetry ./internal/trigger ./model/... ./session ./session/postgres ./tool ./tool/code ./tool/code/container ./tool/mcp ./tool/openapi ./tool/skill
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/parley-run/parley"
 	"github.com/parley-run/parley/agent"
+	"github.com/parley-run/parley/agent/workflow"
 	"github.com/parley-run/parley/credential"
 	"github.com/parley-run/parley/internal/broker/vault/keyring"
 	"github.com/parley-run/parley/internal/testkit/calendar"
@@ -136,7 +137,7 @@ func TestNoKey(t *testing.T) {
 	of := func(root *agent.Agent) parley.Config {
 		return parley.Config{Agents: map[string]*agent.Agent{"cal": root}}
 	}
-	member, err := agent.NewWorkflow(agent.WorkflowConfig{Name: "wf", Edges: agent.Chain(agent.Start, agent.NewNode("mail", func(*agent.NodeContext, any) (any, error) { return nil, nil }, agent.NodeConfig{
+	member, err := workflow.New(workflow.Config{Name: "wf", Edges: workflow.Chain(workflow.Start, workflow.Func("mail", func(*workflow.Context, any) (any, error) { return nil, nil }, workflow.NodeConfig{
 		Auth: &credential.Config{CredentialKey: "k", Scheme: &credential.Scheme{Type: credential.TypeAPIKey, In: "header", Name: "X-Key"}},
 	}))})
 	if err != nil {

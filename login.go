@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/parley-run/parley/agent"
+	"github.com/parley-run/parley/agent/workflow"
 	"github.com/parley-run/parley/internal/broker"
 	"github.com/parley-run/parley/internal/broker/vault"
 	"github.com/parley-run/parley/internal/outbox"
@@ -158,7 +159,7 @@ func needsLogin(a *agent.Agent) string {
 			}
 		}
 	}
-	for _, e := range a.Edges() {
+	for _, e := range workflow.Edges(a) {
 		if e.To.NeedsLogin() {
 			return "node " + e.To.Name()
 		}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/parley-run/parley"
 	"github.com/parley-run/parley/agent"
+	"github.com/parley-run/parley/agent/workflow"
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/model"
 	"github.com/parley-run/parley/model/scripted"
@@ -172,7 +173,7 @@ func (e *edges) trees(t *testing.T) map[string]*agent.Agent {
 	}}
 	inner := lead
 	inner.Name = "inner"
-	double := agent.NewNode("double", func(_ *agent.NodeContext, in string) (string, error) { return in + in, nil }, agent.NodeConfig{})
+	double := workflow.Func("double", func(_ *workflow.Context, in string) (string, error) { return in + in, nil }, workflow.NodeConfig{})
 	long := tool.Must(tool.New(tool.Declaration{Name: "note", LongRunning: true}, func(*tool.Context, struct{}) (any, error) {
 		e.tools.Add(1)
 		return nil, nil
@@ -236,7 +237,7 @@ func (e *edges) trees(t *testing.T) map[string]*agent.Agent {
 		"astool": ok(agent.NewLLM(agent.LLMConfig{
 			Name: "outer", Model: e.model(toolThen("inner", map[string]string{"request": "do it"}, done)), Tools: []tool.Tool{agent.AsTool(ok(agent.NewLLM(inner)))},
 		})),
-		"workflow": ok(agent.NewWorkflow(agent.WorkflowConfig{Name: "w", Edges: agent.Chain(agent.Start, double, agent.AgentNode(say("one", "x"), agent.NodeConfig{}))})),
+		"workflow": ok(workflow.New(workflow.Config{Name: "w", Edges: workflow.Chain(workflow.Start, double, workflow.Agent(say("one", "x"), workflow.NodeConfig{}))})),
 		"compaction": ok(agent.NewLLM(agent.LLMConfig{
 			Name: "c", Model: e.model(scripted.Say("more")),
 			Compactions: []*agent.Compaction{{Events: 2, Keep: 1, Summarize: agent.Summarizer(e.model(scripted.Say("a summary")), "")}},

@@ -1,6 +1,6 @@
 // Package agent defines agents: agents driven by a language model (NewLLM),
-// agents that run graphs of functions, tools and other agents (NewWorkflow) or
-// other agents (NewSequential, NewParallel, NewLoop, NewRouted), and agents
+// agents that run graphs of functions, tools and other agents (package workflow)
+// or other agents (NewSequential, NewParallel, NewLoop, NewRouted), and agents
 // written in Go (New).
 //
 // An agent works by emitting events. Its parent receives them, and the server
@@ -17,11 +17,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/agentrt"
+	"github.com/parley-run/parley/internal/workflowrt"
 	"github.com/parley-run/parley/tool"
 )
 
@@ -68,10 +68,10 @@ type Agent struct {
 	before      []Callback
 	after       []Callback
 	body        func(*Context, Emit) error
-	llm         *llm    // nil unless kind is KindLLM
-	graph       *graph  // nil unless kind is KindWorkflow
-	remote      *remote // nil unless kind is KindRemote
-	hooks       *hooks  // of the plugins, at the root of a tree
+	llm         *llm              // nil unless kind is KindLLM
+	graph       *workflowrt.Graph // nil unless kind is KindWorkflow
+	remote      *remote           // nil unless kind is KindRemote
+	hooks       *hooks            // of the plugins, at the root of a tree
 
 	credentialCall string // at the root of a tree, see WithCredentialCall
 }
@@ -91,10 +91,8 @@ func New(cfg Config, run func(ctx *Context, emit Emit) error) (*Agent, error) {
 	return build(cfg, KindCustom, run)
 }
 
-var validName = regexp.MustCompile(`^[\p{L}_$][\p{L}\p{N}_$-]*$`)
-
 func build(cfg Config, kind Kind, body func(*Context, Emit) error) (*Agent, error) {
-	if !validName.MatchString(cfg.Name) || cfg.Name == event.User {
+	if !workflowrt.ValidName(cfg.Name) || cfg.Name == event.User {
 		return nil, fmt.Errorf("new agent: %q is not a valid name: use letters, digits, _ and -, start with a letter, and do not use %q", cfg.Name, event.User)
 	}
 	a := &Agent{

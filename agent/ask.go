@@ -122,7 +122,7 @@ func (l *llm) contents(ctx *Context, t *trail) []*event.Content {
 		b.isolation = n.isolation
 		switch {
 		case n.input == nil || l.cfg.Task || !n.is(ctx.agent):
-		case n.node.cfg.History:
+		case n.node.History:
 			b.turn = &turn{ctx: ctx}
 		default:
 			return b.readNode(ctx)

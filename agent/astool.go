@@ -9,6 +9,7 @@ import (
 
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/agentrt"
+	"github.com/parley-run/parley/internal/workflowrt"
 	"github.com/parley-run/parley/tool"
 )
 
@@ -40,7 +41,7 @@ func (a *Agent) needsLogin() bool {
 		if one.llm != nil && slices.ContainsFunc(one.llm.cfg.Tools, func(t tool.Tool) bool { return t.Declaration().NeedsLogin }) {
 			return true
 		}
-		if one.graph != nil && slices.ContainsFunc(one.graph.nodes, (*Node).NeedsLogin) {
+		if one.graph != nil && slices.ContainsFunc(one.graph.Nodes, (*workflowrt.Node).NeedsLogin) {
 			return true
 		}
 	}

@@ -3,7 +3,6 @@ package agent_test
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"github.com/parley-run/parley"
 	"github.com/parley-run/parley/agent"
@@ -193,32 +192,4 @@ func ExampleNewLLM_confirmation() {
 	// call: remove_file
 	// call: adk_request_confirmation
 	// cleaner: /tmp/x is gone.
-}
-
-// A workflow runs functions, agents and tools along the edges of a graph.
-func ExampleNewWorkflow() {
-	classify := agent.NewNode("classify", func(ctx *agent.NodeContext, text string) (string, error) {
-		if strings.Contains(text, "broken") {
-			ctx.SetRoute("bug")
-		}
-		return text, nil
-	}, agent.NodeConfig{})
-	report := agent.NewNode("report", func(_ *agent.NodeContext, text string) (string, error) {
-		return "reported: " + text, nil
-	}, agent.NodeConfig{})
-	reply := agent.NewNode("reply", func(*agent.NodeContext, string) (string, error) {
-		return "thank you", nil
-	}, agent.NodeConfig{})
-	desk, err := agent.NewWorkflow(agent.WorkflowConfig{
-		Name:  "desk",
-		Edges: agent.Chain(agent.Start, classify, agent.Routes{"bug": report, agent.DefaultRoute: reply}),
-	})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	ask(desk, "it is broken")
-	// Output:
-	// classify: it is broken
-	// report: reported: it is broken
 }

@@ -13,11 +13,12 @@ import (
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/agentrt"
 	"github.com/parley-run/parley/internal/wire"
+	"github.com/parley-run/parley/internal/workflowrt"
 )
 
 // graphRun is one run of a workflow. Only the goroutine of run uses it.
 type graphRun struct {
-	*graph
+	*workflowrt.Graph
 
 	ctx    *Context
 	within *Context // ends when a node fails
@@ -51,11 +52,11 @@ type trigger struct {
 	subBranch bool
 }
 
-// run is the body of a workflow.
-func (g *graph) run(ctx *Context, emit Emit) error {
-	r := &graphRun{graph: g, ctx: ctx, emit: emit, states: make([]nodeState, len(g.nodes)), done: make(chan *nodeRun, len(g.nodes))}
+// runGraph is the body of a workflow.
+func runGraph(g *workflowrt.Graph, ctx *Context, emit Emit) error {
+	r := &graphRun{Graph: g, ctx: ctx, emit: emit, states: make([]nodeState, len(g.Nodes)), done: make(chan *nodeRun, len(g.Nodes))}
 	input := ctx.userInput()
-	own := ctx.node != nil && ctx.node.node.agent != nil && ctx.node.node.agent.name == ctx.agent.name
+	own := ctx.node.is(ctx.agent)
 	switch {
 	case own:
 		r.scope, input = ctx.node.scope, ctx.node.input
@@ -67,7 +68,7 @@ func (g *graph) run(ctx *Context, emit Emit) error {
 	group, cancel := context.WithCancelCause(ctx.Context)
 	defer cancel(nil)
 	r.within = ctx.WithContext(group)
-	if g.entry != nil {
+	if g.Entry != nil {
 		return r.enter(input)
 	}
 	if own {
@@ -79,7 +80,7 @@ func (g *graph) run(ctx *Context, emit Emit) error {
 	}
 	// To plugins, a workflow that is not a node is one.
 	one := &nodeRun{
-		node: &Node{name: ctx.agent.name, agent: ctx.agent}, info: agentrt.NodeInfo{Path: r.scope, RunID: "1"}, scope: r.scope,
+		node: &workflowrt.Node{Name: ctx.agent.name, Agent: ctx.agent}, info: agentrt.NodeInfo{Path: r.scope, RunID: "1"}, scope: r.scope,
 		input: input, ctx: r.within,
 	}
 	output, err := one.beforeNode()
@@ -99,8 +100,8 @@ func (g *graph) run(ctx *Context, emit Emit) error {
 
 // walk runs the nodes, and returns the output of the workflow.
 func (r *graphRun) walk(input json.RawMessage, cancel context.CancelCauseFunc) (json.RawMessage, error) {
-	for _, i := range r.graph.start { // graphRun has a method of this name
-		r.push(i, trigger{input: input, subBranch: len(r.graph.start) > 1})
+	for _, i := range r.Start {
+		r.push(i, trigger{input: input, subBranch: len(r.Start) > 1})
 	}
 	if err := r.loop(cancel); err != nil {
 		return nil, err
@@ -117,7 +118,7 @@ func (r *graphRun) walk(input json.RawMessage, cancel context.CancelCauseFunc) (
 // enter runs the function of the workflow. Its path is that of the workflow.
 func (r *graphRun) enter(input json.RawMessage) error {
 	info := agentrt.NodeInfo{Path: r.scope, RunID: "1"}
-	one := r.within.newNodeRun(r.ctx.agent, r.entry, info, r.ctx.branch, input, r.emit)
+	one := r.within.newNodeRun(r.ctx.agent, r.Entry, info, r.ctx.branch, input, r.emit)
 	err := one.do()
 	if err != nil && !errors.Is(err, ErrWaiting) {
 		return r.failed(one, err)
@@ -242,7 +243,7 @@ func (r *graphRun) begin() (begun []*nodeRun) {
 			i++
 			continue
 		}
-		if r.most > 0 && r.active+len(begun) >= r.most {
+		if r.Most > 0 && r.active+len(begun) >= r.Most {
 			break
 		}
 		t := s.triggers[0]
@@ -259,8 +260,8 @@ func (r *graphRun) begin() (begun []*nodeRun) {
 
 // start returns the next run of a node.
 func (r *graphRun) start(node int, t trigger) *nodeRun {
-	n, s := r.nodes[node], &r.states[node]
-	info := agentrt.NodeInfo{Path: r.scope + "." + n.name, Trigger: t.from}
+	n, s := r.Nodes[node], &r.states[node]
+	info := agentrt.NodeInfo{Path: r.scope + "." + n.Name, Trigger: t.from}
 	if s.ids == nil {
 		s.ids = map[string]bool{}
 	}
@@ -277,7 +278,7 @@ func (r *graphRun) start(node int, t trigger) *nodeRun {
 	case t.branch != "":
 		branch = t.branch
 	case t.subBranch:
-		branch = joinBranch(branch, n.name+"@"+info.RunID)
+		branch = joinBranch(branch, n.Name+"@"+info.RunID)
 	}
 	run := r.within.newNodeRun(r.ctx.agent, n, info, branch, t.input, r.emit)
 	run.index = node
@@ -292,7 +293,7 @@ func (r *graphRun) finish(one *nodeRun) {
 		s.waiting, r.waits = true, true
 		return
 	}
-	if n.cfg.WaitForOutput && one.output == nil && one.routes == nil {
+	if n.WaitForOutput && one.output == nil && one.routes == nil {
 		return
 	}
 	s.finished = true
@@ -303,10 +304,10 @@ func (r *graphRun) finish(one *nodeRun) {
 			s.output = one.output
 		}
 	}
-	next := r.next(one.index, one.routes)
-	from := agentrt.RunScope(n.name, one.info.RunID)
+	next := r.Next(one.index, one.routes)
+	from := agentrt.RunScope(n.Name, one.info.RunID)
 	for _, node := range next {
-		if r.nodes[node].joins {
+		if r.Nodes[node].Joins {
 			r.join(node)
 			continue
 		}
@@ -327,13 +328,13 @@ func (r *nodeRun) branchFor(workflow *Context) string {
 func (r *graphRun) join(node int) {
 	var input bytes.Buffer
 	var common []string
-	for i, before := range r.before[node] {
+	for i, before := range r.Before[node] {
 		s := &r.states[before]
 		if !s.finished || s.running || len(s.triggers) > 0 {
 			return
 		}
 		input.WriteByte("{,"[min(i, 1)])
-		input.Write(rawJSON(r.nodes[before].name))
+		input.Write(rawJSON(r.Nodes[before].Name))
 		input.WriteByte(':')
 		input.Write(nullable(s.output))
 		common = prefix(i == 0, common, strings.Split(s.branch, "."))
@@ -363,17 +364,16 @@ func (r *graphRun) failed(one *nodeRun, err error) error {
 	var (
 		reported *agentrt.Failure
 		crashed  *agentrt.Panic
-		inner    *NodeError
 	)
 	if errors.As(err, &reported) || errors.As(err, &crashed) || errors.Is(err, ErrCannotResume) || r.ctx.Err() != nil {
 		return err
 	}
 	message := err.Error()
-	if errors.As(err, &inner) && inner.Path == one.info.Path {
-		message = inner.Err.Error()
+	if path, reason, ok := workflowrt.FindNodeError(err); ok && path == one.info.Path {
+		message = reason.Error()
 	}
 	f := &agentrt.Failure{Code: "UNKNOWN_ERROR", Message: agentrt.ScrubText(r.ctx.inv.Secrets, message)}
-	if late := (*timeout)(nil); errors.As(err, &late) {
+	if late := (*workflowrt.Timeout)(nil); errors.As(err, &late) {
 		f.Code = "NODE_TIMEOUT"
 	}
 	if other := (*agentrt.NodeFailure)(nil); errors.As(err, &other) {
@@ -391,14 +391,14 @@ func (r *graphRun) failed(one *nodeRun, err error) error {
 func (r *graphRun) output() (json.RawMessage, error) {
 	var output json.RawMessage
 	var names []string
-	for i, n := range r.nodes {
-		if len(r.out[i]) == 0 && r.states[i].output != nil {
+	for i, n := range r.Nodes {
+		if len(r.Out[i]) == 0 && r.states[i].output != nil {
 			output = r.states[i].output
-			names = append(names, n.name)
+			names = append(names, n.Name)
 		}
 	}
 	if len(names) > 1 {
-		return nil, &NodeError{r.scope, errors.New("several nodes at which it ends have an output: " + strings.Join(names, ", ") + "; join them")}
+		return nil, workflowrt.NodeError(r.scope, errors.New("several nodes at which it ends have an output: "+strings.Join(names, ", ")+"; join them"))
 	}
 	return output, nil
 }

@@ -8,12 +8,37 @@ import (
 
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/agentrt"
+	"github.com/parley-run/parley/internal/workflowrt"
 )
 
 // engine is this package as the server uses it.
 type engine struct{}
 
-func init() { agentrt.Register(engine{}) }
+func init() {
+	agentrt.Register(engine{})
+	workflowrt.RegisterEngine(engine{})
+}
+
+func (engine) NewWorkflow(cfg *workflowrt.Config) (agentrt.Agent, error) {
+	c := Config{Name: cfg.Name, Description: cfg.Description}
+	for _, sub := range cfg.Agents {
+		c.SubAgents = append(c.SubAgents, sub.(*Agent))
+	}
+	for _, cb := range cfg.BeforeAgent {
+		c.BeforeAgent = append(c.BeforeAgent, cb)
+	}
+	for _, cb := range cfg.AfterAgent {
+		c.AfterAgent = append(c.AfterAgent, cb)
+	}
+	a, err := build(c, KindWorkflow, func(ctx *Context, emit Emit) error { return runGraph(cfg.Graph, ctx, emit) })
+	if err != nil {
+		return nil, err
+	}
+	a.graph = cfg.Graph
+	return a, nil
+}
+
+func (engine) Graph(a agentrt.Agent) *workflowrt.Graph { return a.(*Agent).graph }
 
 func (engine) Start(ctx context.Context, inv *agentrt.Invocation, root agentrt.Agent, emit func(*event.Event) error) error {
 	return (&invocation{Invocation: inv}).start(ctx, root.(*Agent), emit)

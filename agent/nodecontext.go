@@ -1,10 +1,8 @@
 package agent
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -12,16 +10,14 @@ import (
 
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/agentrt"
+	"github.com/parley-run/parley/internal/workflowrt"
 	"github.com/parley-run/parley/tool"
 )
 
-// NodeContext describes the run to the function of a node. Changes of the state
-// and other actions become part of the event with which the node ends.
-// FunctionCallID identifies the run of the node: it stays the same when another
-// process runs the function again.
-type NodeContext struct {
-	*tool.Context
-
+// nodeContext is the run of a node to its function. FunctionCallID identifies the run:
+// it stays the same when another process runs the function again.
+type nodeContext struct {
+	tool    *tool.Context
 	ctx     *Context
 	run     *nodeRun
 	attempt int
@@ -29,24 +25,17 @@ type NodeContext struct {
 	routes  []string
 }
 
-// Path returns the names of the workflow, of the nodes above this one and of the
-// node, separated by dots.
-func (c *NodeContext) Path() string { return c.run.info.Path }
+func (c *nodeContext) Tool() *tool.Context { return c.tool }
 
-// RunID returns the number of this run of the node in the run of its workflow.
-func (c *NodeContext) RunID() string { return c.run.info.RunID }
+func (c *nodeContext) Path() string { return c.run.info.Path }
 
-// Attempt returns how often the function was tried in this run of the node,
-// beginning with 1.
-func (c *NodeContext) Attempt() int { return c.attempt }
+func (c *nodeContext) RunID() string { return c.run.info.RunID }
 
-// SetRoute chooses the edges that are taken after the node: those that have one
-// of the routes.
-func (c *NodeContext) SetRoute(routes ...string) { c.routes = routes }
+func (c *nodeContext) Attempt() int { return c.attempt }
 
-// Emit emits an event before the node ends. It returns when the event is stored.
-// An event with an output, in Extra, ends the node.
-func (c *NodeContext) Emit(ev *event.Event) error {
+func (c *nodeContext) SetRoute(routes ...string) { c.routes = routes }
+
+func (c *nodeContext) Emit(ev *event.Event) error {
 	r := c.run
 	if ev.Partial {
 		return r.emit(ev)
@@ -67,25 +56,7 @@ func (c *NodeContext) Emit(ev *event.Event) error {
 	return nil // of the run that this one resumes
 }
 
-// InputRequest is what RequestInput asks the user.
-type InputRequest struct {
-	// ID identifies the request to the client that answers it. It must be unique
-	// in the session; empty means a new one.
-	ID string
-	// Message is the question.
-	Message string
-	// Payload is more that the client shows; it may be nil.
-	Payload any
-	// Schema is the JSON Schema of the answer, nil for any.
-	Schema json.RawMessage
-}
-
-// RequestInput asks the user for something. It returns the answer if there is
-// one: to the request with the same ID or, without one, to the request that the
-// function made at this place before. Otherwise it fails with ErrWaiting, which the function must return: the
-// run ends, and the answer starts another one. What becomes of the answer is up to
-// NodeConfig.RerunOnResume.
-func (c *NodeContext) RequestInput(req InputRequest) (json.RawMessage, error) {
+func (c *nodeContext) RequestInput(req workflowrt.InputRequest) (json.RawMessage, error) {
 	r := c.run
 	r.mu.Lock()
 	n := r.asked
@@ -129,9 +100,7 @@ func (c *NodeContext) RequestInput(req InputRequest) (json.RawMessage, error) {
 	return nil, ErrWaiting
 }
 
-// Answers returns the answers of the user to what this run of the node, and the
-// nodes that it runs, have asked, by the ids of the requests.
-func (c *NodeContext) Answers() map[string]json.RawMessage {
+func (c *nodeContext) Answers() map[string]json.RawMessage {
 	all := map[string]json.RawMessage{}
 	c.ctx.inv.nodes().within(c.run.scope, func(b *nodeRecord) {
 		for _, q := range b.asked {
@@ -150,55 +119,16 @@ func nullable(doc json.RawMessage) json.RawMessage {
 	return doc
 }
 
-// RunOptions change how RunNode runs a node. The zero value, and nil, work.
-type RunOptions struct {
-	// RunID identifies the run of the node; empty means that runs are numbered.
-	// A node that is run twice with one id runs once.
-	RunID string
-	// SubBranch gives the node a branch of its own, so that agents do not see
-	// the events of nodes that are run at the same time.
-	SubBranch bool
-}
-
-// RunNode runs another node, which need not be part of the workflow, and returns
-// its output. It fails with a *NodeError if the node does, and with ErrWaiting,
-// which the function must return, if the node waits for the user: the function is
-// run again when the answer has come. It may be called from several goroutines if
-// the ids of the runs are given.
-func (c *NodeContext) RunNode(n *Node, input any, opts *RunOptions) (json.RawMessage, error) {
-	result, err := c.Run(n, input, opts)
+func (c *nodeContext) Run(ctx context.Context, n *workflowrt.Node, input json.RawMessage, opts workflowrt.RunOptions) (*workflowrt.Result, error) {
+	child, err := c.child(c.ctx.WithContext(ctx), n, input, opts)()
 	if err != nil {
 		return nil, err
 	}
-	return result.Output, nil
-}
-
-// NodeResult is the outcome of a node that another one has run.
-type NodeResult struct {
-	Output json.RawMessage // nil if there is none
-	Routes []string
-	Branch string
-}
-
-// Run is RunNode for callers that need the route. The run ends with the context
-// c.Context.
-func (c *NodeContext) Run(n *Node, input any, opts *RunOptions) (*NodeResult, error) {
-	doc, err := encodeValue(input)
-	if err != nil {
-		return nil, err
-	}
-	if opts == nil {
-		opts = &RunOptions{}
-	}
-	child, err := c.child(c.ctx.WithContext(c.Context.Context), n, doc, opts)()
-	if err != nil {
-		return nil, err
-	}
-	return &NodeResult{Output: child.output, Routes: child.routes, Branch: child.ctx.branch}, nil
+	return &workflowrt.Result{Output: child.output, Routes: child.routes, Branch: child.ctx.branch}, nil
 }
 
 // child returns the function that runs a node below this one, once.
-func (c *NodeContext) child(ctx *Context, n *Node, input json.RawMessage, opts *RunOptions) func() (*nodeRun, error) {
+func (c *nodeContext) child(ctx *Context, n *workflowrt.Node, input json.RawMessage, opts workflowrt.RunOptions) func() (*nodeRun, error) {
 	r := c.run
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -207,10 +137,10 @@ func (c *NodeContext) child(ctx *Context, n *Node, input json.RawMessage, opts *
 	}
 	id := opts.RunID
 	if id == "" {
-		r.counts[n.name]++
-		id = strconv.Itoa(r.counts[n.name])
+		r.counts[n.Name]++
+		id = strconv.Itoa(r.counts[n.Name])
 	}
-	name := n.name + "@" + id
+	name := n.Name + "@" + id
 	if run := r.begun[name]; run != nil {
 		return run
 	}
@@ -223,54 +153,10 @@ func (c *NodeContext) child(ctx *Context, n *Node, input json.RawMessage, opts *
 		child := ctx.newNodeRun(r.workflow, n, info, branch, input, r.up)
 		err := child.do()
 		if err != nil && child.repeatable(err) {
-			err = &NodeError{info.Path, err}
+			err = workflowrt.NodeError(info.Path, err)
 		}
 		return child, err
 	})
 	r.begun[name] = run
 	return run
-}
-
-// each runs a node for each item of a list.
-func (c *NodeContext) each(n *Node, input json.RawMessage, most int) (json.RawMessage, error) {
-	items := []json.RawMessage{input}
-	if list := bytes.TrimSpace(input); len(list) > 0 && list[0] == '[' {
-		items = nil // Unmarshal would overwrite the input
-		if err := json.Unmarshal(input, &items); err != nil {
-			return nil, err
-		}
-	}
-	group, cancel := context.WithCancelCause(c.ctx.Context)
-	defer cancel(nil)
-	within := c.ctx.WithContext(group)
-	outputs := make([]json.RawMessage, len(items))
-	errs := make([]error, len(items))
-	free := make(chan struct{}, most)
-	var wg sync.WaitGroup
-	for i, item := range items {
-		free <- struct{}{}
-		if group.Err() != nil {
-			break
-		}
-		wg.Go(func() {
-			defer func() { <-free }()
-			child, err := c.child(within, n, item, &RunOptions{RunID: strconv.Itoa(i), SubBranch: true})()
-			switch {
-			case err == nil:
-				outputs[i] = nullable(child.output)
-			case errors.Is(err, ErrWaiting):
-				errs[i] = err
-			default:
-				cancel(err)
-			}
-		})
-	}
-	wg.Wait()
-	if err := context.Cause(group); err != nil {
-		return nil, err
-	}
-	if errors.Join(errs...) != nil {
-		return nil, ErrWaiting
-	}
-	return encodeValue(outputs)
 }

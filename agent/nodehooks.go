@@ -1,16 +1,13 @@
 package agent
 
 import (
+	"context"
 	"encoding/json"
 
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/agentrt"
+	"github.com/parley-run/parley/internal/workflowrt"
 )
-
-// NodeHook is called before or after a node of a workflow runs, with its input or
-// its output, nil if there is none. A value other than nil is the output of the
-// node in place of its own.
-type NodeHook func(ctx *NodeContext, value json.RawMessage) (any, error)
 
 // beforeNode asks the plugins for an output in place of the node's. What they write
 // to the state is stored with the end of the node, unless the node is an agent.
@@ -33,17 +30,18 @@ func (r *nodeRun) afterNode(output json.RawMessage, actions *event.Actions) (jso
 	return r.hook(hooks.afterNode, output, actions)
 }
 
-func (r *nodeRun) hook(hooks []NodeHook, value json.RawMessage, actions *event.Actions) (output json.RawMessage, err error) {
+func (r *nodeRun) hook(hooks []nodeHook, value json.RawMessage, actions *event.Actions) (output json.RawMessage, err error) {
 	defer agentrt.Recover(&err, "plugin at node", r.info.Path)
-	c := &NodeContext{ctx: r.ctx, run: r, attempt: 1}
-	c.Context = r.ctx.toolContext(actions)
-	c.FunctionCallID = r.callID()
+	c := &nodeContext{ctx: r.ctx, run: r, attempt: 1}
+	c.tool = r.ctx.toolContext(actions)
+	c.tool.Context = context.WithValue(c.tool.Context, workflowrt.Key{}, c)
+	c.tool.FunctionCallID = r.callID()
 	for _, hook := range hooks {
-		other, err := hook(c, value)
+		other, err := hook(c.tool, value)
 		if err != nil {
 			return nil, err
 		}
-		if output, err = encodeValue(other); output != nil || err != nil {
+		if output, err = workflowrt.EncodeValue(other); output != nil || err != nil {
 			return output, err
 		}
 	}

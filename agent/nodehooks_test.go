@@ -10,29 +10,34 @@ import (
 	"testing"
 
 	"github.com/parley-run/parley/agent"
+	"github.com/parley-run/parley/agent/workflow"
 	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/testkit/nodes"
 	"github.com/parley-run/parley/model/scripted"
+	"github.com/parley-run/parley/tool"
 )
 
 func TestNodeHooks(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
 	var seen []string
-	see := func(when string, ctx *agent.NodeContext, value json.RawMessage) {
+	see := func(when string, ctx *workflow.Context, value json.RawMessage) {
 		mu.Lock()
 		defer mu.Unlock()
 		seen = append(seen, fmt.Sprintf("%s %s %s", when, ctx.Path(), value))
 	}
 	plugin := &agent.Plugin{
 		Name: "p",
-		BeforeNode: func(ctx *agent.NodeContext, input json.RawMessage) (any, error) {
+		BeforeNode: func(tc *tool.Context, input json.RawMessage) (any, error) {
+			ctx := workflow.FromHook(tc)
 			see("before", ctx, input)
 			if ctx.Path() == "wf.skipped" {
 				return "cached", nil
 			}
 			return nil, ctx.State.Set("before_"+ctx.Path(), 1)
 		},
-		AfterNode: func(ctx *agent.NodeContext, output json.RawMessage) (any, error) {
+		AfterNode: func(tc *tool.Context, output json.RawMessage) (any, error) {
+			ctx := workflow.FromHook(tc)
 			see("after", ctx, output)
 			switch ctx.Path() {
 			case "wf.changed", "wf.llm", "wf.inner":
@@ -41,22 +46,22 @@ func TestNodeHooks(t *testing.T) {
 			return nil, nil
 		},
 	}
-	inner := workflow("inner", agent.Chain(agent.Start, adds("deep")))
-	silent := agent.NewNode("silent", func(*agent.NodeContext, any) (any, error) { return nil, nil }, agent.NodeConfig{})
+	inner := nodes.Workflow("inner", workflow.Chain(workflow.Start, nodes.Adds("deep")))
+	silent := workflow.Func("silent", func(*workflow.Context, any) (any, error) { return nil, nil }, workflow.NodeConfig{})
 	tree := func(*world) *agent.Agent {
-		root := workflow("wf", agent.Chain(agent.Start, adds("plain"), adds("skipped"), adds("changed"),
-			nodeOf(mustLLM(agent.LLMConfig{Name: "llm", Model: scripted.New(scripted.Say("said"))})), nodeOf(inner), adds("end"), silent))
+		root := nodes.Workflow("wf", workflow.Chain(workflow.Start, nodes.Adds("plain"), nodes.Adds("skipped"), nodes.Adds("changed"),
+			nodeOf(mustLLM(agent.LLMConfig{Name: "llm", Model: scripted.New(scripted.Say("said"))})), nodeOf(inner), nodes.Adds("end"), silent))
 		root, err := agent.WithPlugins(root, plugin)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return root
 	}
-	events, err := once(t, tree(nil))
+	events, err := nodes.Run(t, tree(nil))
 	if err != nil {
 		t.Fatal(err)
 	}
-	wantOutcome(t, events, `
+	nodes.WantOutcome(t, events, `
 wf.plain = "hi+plain"
 wf.skipped = "cached"
 wf.changed = "other"
@@ -101,22 +106,22 @@ func TestTakeoverNodeHooks(t *testing.T) {
 	replaced := []string{"wf.b", "wf.llm_c", "wf.inner", "wf"}
 	plugin := &agent.Plugin{
 		Name: "p",
-		BeforeNode: func(ctx *agent.NodeContext, _ json.RawMessage) (any, error) {
-			if ctx.Path() == "wf.skipped" {
+		BeforeNode: func(ctx *tool.Context, _ json.RawMessage) (any, error) {
+			if workflow.FromHook(ctx).Path() == "wf.skipped" {
 				return "cached", nil
 			}
 			return nil, nil
 		},
-		AfterNode: func(ctx *agent.NodeContext, _ json.RawMessage) (any, error) {
-			if slices.Contains(replaced, ctx.Path()) {
+		AfterNode: func(ctx *tool.Context, _ json.RawMessage) (any, error) {
+			if slices.Contains(replaced, workflow.FromHook(ctx).Path()) {
 				return "other", nil
 			}
 			return nil, nil
 		},
 	}
 	s := scene{turns: []string{"go", answerInput}, tree: func(w *world) *agent.Agent {
-		root := workflow("wf", agent.Chain(agent.Start, w.adds("a"), w.adds("skipped"), w.adds("b"), nodeOf(w.llm("llm_c", nil, scripted.Say("c"))),
-			nodeOf(workflow("inner", agent.Chain(agent.Start, w.adds("d")))), w.asks("e", true), w.adds("f")))
+		root := nodes.Workflow("wf", workflow.Chain(workflow.Start, w.adds("a"), w.adds("skipped"), w.adds("b"), nodeOf(w.llm("llm_c", nil, scripted.Say("c"))),
+			nodeOf(nodes.Workflow("inner", workflow.Chain(workflow.Start, w.adds("d")))), w.asks("e", true), w.adds("f")))
 		root, err := agent.WithPlugins(root, plugin)
 		if err != nil {
 			t.Fatal(err)
@@ -129,11 +134,11 @@ func TestTakeoverNodeHooks(t *testing.T) {
 func TestNodeHookFails(t *testing.T) {
 	t.Parallel()
 	for name, plugin := range map[string]*agent.Plugin{
-		"before": {Name: "p", BeforeNode: func(*agent.NodeContext, json.RawMessage) (any, error) { return nil, errors.New("no luck") }},
-		"after":  {Name: "p", AfterNode: func(*agent.NodeContext, json.RawMessage) (any, error) { return nil, errors.New("no luck") }},
-		"panics": {Name: "p", AfterNode: func(*agent.NodeContext, json.RawMessage) (any, error) { panic("secret") }},
+		"before": {Name: "p", BeforeNode: func(*tool.Context, json.RawMessage) (any, error) { return nil, errors.New("no luck") }},
+		"after":  {Name: "p", AfterNode: func(*tool.Context, json.RawMessage) (any, error) { return nil, errors.New("no luck") }},
+		"panics": {Name: "p", AfterNode: func(*tool.Context, json.RawMessage) (any, error) { panic("secret") }},
 	} {
-		root, err := agent.WithPlugins(workflow("wf", agent.Chain(agent.Start, adds("a"), adds("b"))), plugin)
+		root, err := agent.WithPlugins(nodes.Workflow("wf", workflow.Chain(workflow.Start, nodes.Adds("a"), nodes.Adds("b"))), plugin)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -145,5 +150,32 @@ func TestNodeHookFails(t *testing.T) {
 		if said := fmt.Sprint(last.ErrorMessage, err); last.Author == "b" || !strings.Contains(said, "no luck") && name != "panics" || strings.Contains(said, "secret") {
 			t.Errorf("%s: the end is %v:\n%s", name, err, story(events))
 		}
+	}
+}
+
+// What a hook runs is not the node that it is called for.
+func TestFromHookInNodeOfHook(t *testing.T) {
+	t.Parallel()
+	var within []bool
+	probe := tool.Must(tool.New(tool.Declaration{Name: "probe"}, func(ctx *tool.Context, _ struct{}) (string, error) {
+		within = append(within, workflow.FromHook(ctx) != nil)
+		return "probed", nil
+	}))
+	root, err := agent.WithPlugins(nodes.Workflow("wf", workflow.Chain(workflow.Start, nodes.Adds("a"))), &agent.Plugin{
+		Name: "p",
+		AfterNode: func(ctx *tool.Context, _ json.RawMessage) (any, error) {
+			node := workflow.FromHook(ctx)
+			if node.Path() != "wf.a" {
+				return nil, nil
+			}
+			return node.RunNode(workflow.Tool(probe, workflow.NodeConfig{}), struct{}{}, nil)
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	events, err := newChat(t, root).send(event.Text(event.RoleUser, "go"))
+	if err != nil || !slices.Equal(within, []bool{false}) || !strings.Contains(string(events[len(events)-1].Extra["output"]), "probed") {
+		t.Errorf("the tool saw the node of the hook: %v, error %v:\n%s", within, err, story(events))
 	}
 }

@@ -5,7 +5,7 @@ import "github.com/parley-run/parley/event"
 // logIn asks the user for the login that the node needs, unless there is one. It is
 // called before the node begins: what begins once has not begun while it waits.
 func (r *nodeRun) logIn() error {
-	cfg := r.node.cfg.Auth
+	cfg := r.node.Auth
 	if cfg == nil {
 		return nil
 	}
@@ -34,10 +34,10 @@ func (r *nodeRun) logIn() error {
 // loggedIn reports whether the node waits for nothing but a login that the user has
 // answered elsewhere: nodes that run at the same time may ask for the same one.
 func (r *nodeRun) loggedIn() (bool, error) {
-	if r.node.cfg.Auth == nil || len(r.before.inputs()) > 0 || r.node.tool != nil {
+	if r.node.Auth == nil || len(r.before.inputs()) > 0 || r.node.Tool != nil {
 		return false, nil
 	}
-	got, err := r.ctx.toolContext(&event.Actions{}).AuthResponse(r.node.cfg.Auth)
+	got, err := r.ctx.toolContext(&event.Actions{}).AuthResponse(r.node.Auth)
 	if err != nil || got == nil {
 		return false, err
 	}

@@ -9,9 +9,11 @@ import (
 	"testing"
 
 	"github.com/parley-run/parley/agent"
+	"github.com/parley-run/parley/agent/workflow"
 	"github.com/parley-run/parley/credential"
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/agentrt"
+	"github.com/parley-run/parley/internal/testkit/nodes"
 	"github.com/parley-run/parley/model/scripted"
 )
 
@@ -27,28 +29,28 @@ func keyed(key string) *credential.Config {
 }
 
 // member is a node that needs a login. Its output has the input and the token.
-func member(name string, calls *int, asks bool) *agent.Node {
+func member(name string, calls *int, asks bool) *workflow.Node {
 	auth := keyed("k")
-	return agent.NewNode(name, func(ctx *agent.NodeContext, in string) (string, error) {
+	return workflow.Func(name, func(ctx *workflow.Context, in string) (string, error) {
 		*calls++
 		got, err := ctx.AuthResponse(auth)
 		if err != nil {
 			return "", err
 		}
 		if asks {
-			answer, err := ctx.RequestInput(agent.InputRequest{Message: "Sure?"})
+			answer, err := ctx.RequestInput(workflow.InputRequest{Message: "Sure?"})
 			if err != nil {
 				return "", err
 			}
 			in += string(answer)
 		}
 		return in + " with " + got.OAuth2.AccessToken, nil
-	}, agent.NodeConfig{Auth: auth})
+	}, workflow.NodeConfig{Auth: auth})
 }
 
-func newNodeChat(t *testing.T, edges ...[]agent.Edge) *loginChat {
+func newNodeChat(t *testing.T, edges ...[]workflow.Edge) *loginChat {
 	t.Helper()
-	return &loginChat{t: t, log: agentrt.NewPrivateLog(nil, nil), desk: &fakeCredentials{keys: map[string]string{}}, root: workflow("wf", slices.Concat(edges...))}
+	return &loginChat{t: t, log: agentrt.NewPrivateLog(nil, nil), desk: &fakeCredentials{keys: map[string]string{}}, root: nodes.Workflow("wf", slices.Concat(edges...))}
 }
 
 func outputOf(t *testing.T, events []*event.Event, author string) string {
@@ -68,7 +70,7 @@ func outputOf(t *testing.T, events []*event.Event, author string) string {
 func TestNodeLogsIn(t *testing.T) {
 	t.Parallel()
 	calls := 0
-	o := newNodeChat(t, agent.Chain(agent.Start, member("mail", &calls, false), adds("end")))
+	o := newNodeChat(t, workflow.Chain(workflow.Start, member("mail", &calls, false), nodes.Adds("end")))
 	resume := &agentrt.Resume{Agent: "wf", InvocationID: "run-1"}
 	events, err := o.run(event.Text(event.RoleUser, "go"), nil)
 	if !errors.Is(err, agent.ErrWaiting) || calls > 0 || len(events) != 1 || !agent.IsCredentialCall(events[0].FunctionCalls()[0].Name) || len(events[0].LongRunningToolIDs) != 1 {
@@ -102,7 +104,7 @@ func TestNodeLogsIn(t *testing.T) {
 func TestNodeLogsInAndAsks(t *testing.T) {
 	t.Parallel()
 	calls := 0
-	o := newNodeChat(t, agent.Chain(agent.Start, member("mail", &calls, true), adds("end")))
+	o := newNodeChat(t, workflow.Chain(workflow.Start, member("mail", &calls, true), nodes.Adds("end")))
 	events, err := o.run(event.Text(event.RoleUser, "go"), nil)
 	if !errors.Is(err, agent.ErrWaiting) {
 		t.Fatal(err)
@@ -123,8 +125,8 @@ func TestNodeLogsInAndAsks(t *testing.T) {
 func TestNodesShareALogin(t *testing.T) {
 	t.Parallel()
 	one, two := 0, 0
-	join := agent.Join("join")
-	o := newNodeChat(t, agent.Chain(agent.Start, member("a", &one, false), join), agent.Chain(agent.Start, member("b", &two, false), join))
+	join := workflow.Join("join")
+	o := newNodeChat(t, workflow.Chain(workflow.Start, member("a", &one, false), join), workflow.Chain(workflow.Start, member("b", &two, false), join))
 	events, err := o.run(event.Text(event.RoleUser, "go"), nil)
 	if !errors.Is(err, agent.ErrWaiting) || len(events) != 2 {
 		t.Fatalf("the end is %v:\n%s", err, story(events))
@@ -140,16 +142,16 @@ func TestNodesShareALogin(t *testing.T) {
 func TestNodeNeedsLogin(t *testing.T) {
 	t.Parallel()
 	calls := 0
-	for _, n := range []*agent.Node{
+	for _, n := range []*workflow.Node{
 		member("a", &calls, false),
-		agent.ParallelWorker(member("a", &calls, false), 0),
-		agent.ToolNode(agent.AsTool(workflow("wf", agent.Chain(agent.Start, member("a", &calls, false)))), agent.NodeConfig{}),
+		workflow.ParallelWorker(member("a", &calls, false), 0),
+		workflow.Tool(agent.AsTool(nodes.Workflow("wf", workflow.Chain(workflow.Start, member("a", &calls, false)))), workflow.NodeConfig{}),
 	} {
 		if !n.NeedsLogin() {
 			t.Errorf("the %s does not need a login", n.Kind())
 		}
 	}
-	if adds("end").NeedsLogin() {
+	if nodes.Adds("end").NeedsLogin() {
 		t.Error("a node without Auth needs a login")
 	}
 }
@@ -159,7 +161,7 @@ func TestNodeNeedsLogin(t *testing.T) {
 func TestNodeLogsInAfterATakeover(t *testing.T) {
 	t.Parallel()
 	calls := 0
-	o := newNodeChat(t, agent.Chain(agent.Start, adds("start"), member("mail", &calls, false), adds("end")))
+	o := newNodeChat(t, workflow.Chain(workflow.Start, nodes.Adds("start"), member("mail", &calls, false), nodes.Adds("end")))
 	if _, err := o.run(event.Text(event.RoleUser, "go"), nil); !errors.Is(err, agent.ErrWaiting) {
 		t.Fatal(err)
 	}
@@ -190,7 +192,7 @@ func TestNodeLogsInAfterATakeover(t *testing.T) {
 func TestNodeLogsInForTheNextAttempt(t *testing.T) {
 	t.Parallel()
 	calls, auth := 0, keyed("k")
-	mail := agent.NewNode("mail", func(ctx *agent.NodeContext, in string) (string, error) {
+	mail := workflow.Func("mail", func(ctx *workflow.Context, in string) (string, error) {
 		calls++
 		got, err := ctx.AuthResponse(auth)
 		if err != nil {
@@ -200,8 +202,8 @@ func TestNodeLogsInForTheNextAttempt(t *testing.T) {
 			return "", errors.Join(errors.New("401"), ctx.DropCredential(auth))
 		}
 		return in + " with " + got.OAuth2.AccessToken, nil
-	}, agent.NodeConfig{Auth: auth, Retry: &agent.Retry{InitialDelay: 1}})
-	o := newNodeChat(t, agent.Chain(agent.Start, mail))
+	}, workflow.NodeConfig{Auth: auth, Retry: &workflow.Retry{InitialDelay: 1}})
+	o := newNodeChat(t, workflow.Chain(workflow.Start, mail))
 	o.desk.keys["k"] = "old"
 	events, err := o.run(event.Text(event.RoleUser, "go"), nil)
 	asked := events[len(events)-1]
@@ -221,16 +223,16 @@ const answerLogin = "answer " + agent.CredentialCall
 // when it is there.
 func TestTakeoverNodeLogin(t *testing.T) {
 	t.Parallel()
-	start, chain := agent.Start, agent.Chain
-	member := func(w *world, name string, cfg agent.NodeConfig, asks bool) *agent.Node {
+	start, chain := workflow.Start, workflow.Chain
+	member := func(w *world, name string, cfg workflow.NodeConfig, asks bool) *workflow.Node {
 		cfg.Auth = keyed("k")
-		return w.node(name, cfg, func(ctx *agent.NodeContext, in any) (any, error) {
+		return w.node(name, cfg, func(ctx *workflow.Context, in any) (any, error) {
 			got, err := ctx.AuthResponse(cfg.Auth)
 			if err != nil {
 				return nil, err
 			}
 			if asks {
-				answer, err := ctx.RequestInput(agent.InputRequest{Message: "Sure?"})
+				answer, err := ctx.RequestInput(workflow.InputRequest{Message: "Sure?"})
 				if err != nil {
 					return nil, err
 				}
@@ -241,16 +243,16 @@ func TestTakeoverNodeLogin(t *testing.T) {
 	}
 	for name, s := range map[string]scene{
 		"one": {turns: []string{"go", answerLogin}, tree: func(w *world) *agent.Agent {
-			return workflow("wf", chain(start, w.adds("a"), member(w, "b", agent.NodeConfig{}, false), w.adds("c")))
+			return nodes.Workflow("wf", chain(start, w.adds("a"), member(w, "b", workflow.NodeConfig{}, false), w.adds("c")))
 		}},
 		"then a question": {turns: []string{"go", answerLogin, answerInput}, tree: func(w *world) *agent.Agent {
-			return workflow("wf", chain(start, member(w, "b", agent.NodeConfig{RerunOnResume: true}, true), w.adds("c")))
+			return nodes.Workflow("wf", chain(start, member(w, "b", workflow.NodeConfig{RerunOnResume: true}, true), w.adds("c")))
 		}},
 		"two nodes share it": {turns: []string{"go", answerLogin}, tree: func(w *world) *agent.Agent {
-			return workflow("wf", chain(start, agent.Fan{member(w, "b", agent.NodeConfig{}, false), member(w, "c", agent.NodeConfig{}, false)}, agent.Join("join"), w.adds("d")))
+			return nodes.Workflow("wf", chain(start, workflow.Fan{member(w, "b", workflow.NodeConfig{}, false), member(w, "c", workflow.NodeConfig{}, false)}, workflow.Join("join"), w.adds("d")))
 		}},
 		"an agent after it": {turns: []string{"go", answerLogin}, tree: func(w *world) *agent.Agent {
-			return workflow("wf", chain(start, member(w, "b", agent.NodeConfig{}, false), nodeOf(w.llm("llm_c", tools(w.tool("once")), calls("once"), scripted.Say("c")))))
+			return nodes.Workflow("wf", chain(start, member(w, "b", workflow.NodeConfig{}, false), nodeOf(w.llm("llm_c", tools(w.tool("once")), calls("once"), scripted.Say("c")))))
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -9,28 +9,17 @@ import (
 	"maps"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/agentrt"
 	"github.com/parley-run/parley/internal/retry"
+	"github.com/parley-run/parley/internal/workflowrt"
 	"github.com/parley-run/parley/tool"
 )
 
-// NodeError is the failure of a node.
-type NodeError struct {
-	Path string // of the node: the names of the workflow and of the nodes above it, and its own
-	Err  error
-}
-
-func (e *NodeError) Error() string { return "node " + e.Path + ": " + e.Err.Error() }
-
-// Unwrap returns the reason.
-func (e *NodeError) Unwrap() error { return e.Err }
-
 // nodeRun is one run of a node.
 type nodeRun struct {
-	node      *Node
+	node      *workflowrt.Node
 	workflow  *Agent // whose sub-agents are those of the nodes
 	info      agentrt.NodeInfo
 	scope     string
@@ -60,13 +49,13 @@ type nodeRun struct {
 
 // newNodeRun returns a run of a node in c, which is the context of the workflow or
 // of the node that runs it.
-func (c *Context) newNodeRun(workflow *Agent, n *Node, info agentrt.NodeInfo, branch string, input json.RawMessage, up Emit) *nodeRun {
+func (c *Context) newNodeRun(workflow *Agent, n *workflowrt.Node, info agentrt.NodeInfo, branch string, input json.RawMessage, up Emit) *nodeRun {
 	r := &nodeRun{node: n, workflow: workflow, info: info, scope: info.Scope(), given: input, input: input, up: up}
 	switch {
-	case n.cfg.IsolationScope == OwnScope:
+	case n.IsolationScope == workflowrt.OwnScope:
 		r.isolation = info.Path + "@" + info.RunID
-	case n.cfg.IsolationScope != "":
-		r.isolation = n.cfg.IsolationScope
+	case n.IsolationScope != "":
+		r.isolation = n.IsolationScope
 	case c.node != nil:
 		r.isolation = c.node.isolation
 	}
@@ -130,13 +119,13 @@ func (r *nodeRun) known() (bool, error) {
 		r.adopt(b)
 		return true, nil
 	}
-	if r.node.agent != nil {
+	if r.node.Agent != nil {
 		return r.knownAgent()
 	}
 	if b == nil || len(b.asked) == 0 {
 		return false, nil
 	}
-	rerun := r.node.cfg.RerunOnResume || r.node.tool != nil
+	rerun := r.node.RerunOnResume || r.node.Tool != nil
 	if b.open() {
 		if rerun && b.answered {
 			return false, nil
@@ -146,7 +135,7 @@ func (r *nodeRun) known() (bool, error) {
 		}
 		return true, r.waits()
 	}
-	if answer := b.answeredCall(r.node.tool); answer != nil {
+	if answer := b.answeredCall(r.node.Tool); answer != nil {
 		r.adopt(b)
 		r.output = answer
 		return true, nil
@@ -208,7 +197,7 @@ func (r *nodeRun) knownAgent() (bool, error) {
 		return false, nil
 	case open:
 		return true, ErrWaiting
-	case r.node.agent.graph != nil:
+	case r.own().graph != nil:
 		// Its nodes have finished: they say what its output is.
 		a := r.agent()
 		return true, a.guarded(r.ctx.enter(a), r.emit)
@@ -222,23 +211,29 @@ func (r *nodeRun) knownAgent() (bool, error) {
 // agent is the agent of the node in the tree of the run.
 func (r *nodeRun) agent() *Agent {
 	for _, sub := range r.workflow.subAgents {
-		if sub.name == r.node.agent.name {
+		if sub.name == r.node.Agent.Name() {
 			return sub
 		}
 	}
-	return r.node.agent
+	return r.own()
+}
+
+// own is the agent that the node was made of, nil if it was made of something else.
+func (r *nodeRun) own() *Agent {
+	a, _ := r.node.Agent.(*Agent)
+	return a
 }
 
 // is reports whether the node is made of an agent. r may be nil.
 func (r *nodeRun) is(a *Agent) bool {
-	return r != nil && r.node.agent != nil && r.node.agent.name == a.name
+	return r != nil && r.node.Agent != nil && r.node.Agent.Name() == a.name
 }
 
 // attempts runs the node until it does not fail, or not again.
 func (r *nodeRun) attempts() error {
 	inv := r.ctx.inv
 	first := 1
-	if r.node.body != nil {
+	if r.node.Agent == nil {
 		if err := r.logIn(); err != nil {
 			return err
 		}
@@ -258,7 +253,7 @@ func (r *nodeRun) attempts() error {
 				return err
 			}
 		}
-		if attempt > first && r.node.body != nil {
+		if attempt > first && r.node.Agent == nil {
 			// The attempt before may have found out that the login is no longer valid.
 			if err := r.logIn(); err != nil {
 				return err
@@ -269,7 +264,7 @@ func (r *nodeRun) attempts() error {
 		if err == nil || !r.repeatable(err) {
 			return err
 		}
-		pause, again := r.node.cfg.Retry.again(attempt, err)
+		pause, again := r.node.Again(attempt, err)
 		if !again {
 			return err
 		}
@@ -295,11 +290,11 @@ func attemptNote(scope string) string { return "attempt/" + scope }
 // begin notes that the function begins, if it must not begin twice.
 func (r *nodeRun) begin() error {
 	inv := r.ctx.inv
-	if e := r.node.cfg.Effect; inv.Journal == nil || e != tool.Once && e != tool.Ask {
+	if e := r.node.Effect; inv.Journal == nil || e != tool.Once && e != tool.Ask {
 		return nil
 	}
 	if _, ok := inv.noted(begunNote(r.scope)); ok {
-		return &NodeError{r.info.Path, errors.New("it was interrupted before it finished; it may or may not have taken effect")}
+		return workflowrt.NodeError(r.info.Path, errors.New("it was interrupted before it finished; it may or may not have taken effect"))
 	}
 	inv.note(begunNote(r.scope), []byte("1"))
 	if err := inv.Journal.Flush(); err != nil {
@@ -310,8 +305,7 @@ func (r *nodeRun) begin() error {
 
 // repeatable reports whether a failure is one that another attempt may avoid.
 func (r *nodeRun) repeatable(err error) bool {
-	var inner *NodeError
-	if errors.Is(err, ErrWaiting) || errors.Is(err, ErrCannotResume) || r.ctx.Err() != nil || errors.As(err, &inner) {
+	if _, _, inner := workflowrt.FindNodeError(err); inner || errors.Is(err, ErrWaiting) || errors.Is(err, ErrCannotResume) || r.ctx.Err() != nil {
 		return false
 	}
 	if other := (*agentrt.NodeFailure)(nil); errors.As(err, &other) {
@@ -330,27 +324,32 @@ func (r *nodeRun) repeatable(err error) bool {
 func (r *nodeRun) once(attempt int) (err error) {
 	defer agentrt.Recover(&err, "node", r.info.Path)
 	ctx := r.ctx
-	if limit := r.node.cfg.Timeout; limit > 0 {
-		within, cancel := context.WithTimeoutCause(ctx.Context, limit, &timeout{limit})
+	if limit := r.node.Timeout; limit > 0 {
+		within, cancel := context.WithTimeoutCause(ctx.Context, limit, &workflowrt.Timeout{Limit: limit})
 		defer cancel()
 		ctx = ctx.WithContext(within)
 		defer func() {
-			if late := (*timeout)(nil); err != nil && errors.As(context.Cause(within), &late) {
+			if late := (*workflowrt.Timeout)(nil); err != nil && errors.As(context.Cause(within), &late) {
 				err = late
 			}
 		}()
 	}
-	if r.input, err = r.check(InputData, r.given); err != nil {
+	if r.input, err = r.check(workflowrt.InputData, r.given); err != nil {
 		return err
 	}
-	if r.node.agent != nil {
+	if r.node.Agent != nil {
 		return r.runAgent(ctx)
 	}
-	c := &NodeContext{ctx: ctx, run: r, attempt: attempt}
+	c := &nodeContext{ctx: ctx, run: r, attempt: attempt}
 	c.actions.Merge(&r.hooked)
-	c.Context = ctx.toolContext(&c.actions)
-	c.FunctionCallID = r.callID()
-	out, err := r.node.body(c, r.input)
+	c.tool = ctx.toolContext(&c.actions)
+	c.tool.FunctionCallID = r.callID()
+	var out json.RawMessage
+	if t := r.node.Tool; t != nil {
+		err = c.call(t, r.input)
+	} else {
+		out, err = r.node.Body(c, r.input)
+	}
 	if err == nil {
 		err = ctx.Err()
 	}
@@ -361,19 +360,19 @@ func (r *nodeRun) once(attempt int) (err error) {
 }
 
 // check returns the data of the node as its Check has it.
-func (r *nodeRun) check(data NodeData, value json.RawMessage) (json.RawMessage, error) {
-	if r.node.cfg.Check == nil || value == nil {
+func (r *nodeRun) check(data string, value json.RawMessage) (json.RawMessage, error) {
+	if r.node.Check == nil || value == nil {
 		return value, nil
 	}
-	return r.node.cfg.Check(r.ctx.toolContext(&event.Actions{}), data, value)
+	return r.node.Check(r.ctx.toolContext(&event.Actions{}), data, value)
 }
 
 // checkState checks what an event changes in the state.
 func (r *nodeRun) checkState(ev *event.Event) error {
-	if r.node.cfg.Check == nil || ev.Partial || len(ev.Actions.StateDelta) == 0 {
+	if r.node.Check == nil || ev.Partial || len(ev.Actions.StateDelta) == 0 {
 		return nil
 	}
-	_, err := r.check(StateData, rawJSON(ev.Actions.StateDelta))
+	_, err := r.check(workflowrt.StateData, rawJSON(ev.Actions.StateDelta))
 	return err
 }
 
@@ -386,24 +385,12 @@ func (r *nodeRun) callID() string {
 	return run + ":" + r.scope
 }
 
-// timeout is the failure of a node that took too long.
-type timeout struct{ limit time.Duration }
-
-// IsTimeout reports whether a node failed because of its time limit. The function
-// in Retry.If calls it to retry only such failures, or all others.
-func IsTimeout(err error) bool {
-	var late *timeout
-	return errors.As(err, &late)
-}
-
-func (t *timeout) Error() string { return fmt.Sprintf("timed out after %v", t.limit) }
-
 // finish emits the end of a function.
-func (r *nodeRun) finish(out json.RawMessage, c *NodeContext) error {
+func (r *nodeRun) finish(out json.RawMessage, c *nodeContext) error {
 	ev := &event.Event{Actions: c.actions}
 	if out != nil {
 		ev.Extra = map[string]json.RawMessage{agentrt.OutputMember: out}
-		if !r.node.quiet {
+		if !r.node.Quiet {
 			ev.Content = message(out)
 		}
 	}
@@ -478,7 +465,7 @@ func (r *nodeRun) emit(ev *event.Event) error {
 		return err
 	}
 	if ev.Author == "" {
-		ev.Author = r.node.name
+		ev.Author = r.node.Name
 	}
 	if ev.Branch == "" {
 		ev.Branch = r.ctx.branch
@@ -492,13 +479,13 @@ func (r *nodeRun) emit(ev *event.Event) error {
 		var only agentrt.NodeInfo
 		info.More = json.Unmarshal(given, &only) == nil && only.More
 	}
-	if a := r.node.agent; a != nil && a.llm != nil && extra[agentrt.OutputMember] == nil {
+	if a := r.own(); a != nil && a.llm != nil && extra[agentrt.OutputMember] == nil {
 		if out := a.llm.nodeOutput(r, ev); out != nil {
 			extra[agentrt.OutputMember], info.MessageAsOutput = out, true
 		}
 	}
-	if output := extra[agentrt.OutputMember]; output != nil && r.node.agent == nil && !info.More {
-		output, err := r.check(OutputData, output)
+	if output := extra[agentrt.OutputMember]; output != nil && r.node.Agent == nil && !info.More {
+		output, err := r.check(workflowrt.OutputData, output)
 		if err != nil {
 			return err
 		}
@@ -557,4 +544,28 @@ func (l *llm) nodeOutput(r *nodeRun, ev *event.Event) json.RawMessage {
 		return nil
 	}
 	return l.output(ev.Content.Text())
+}
+
+// message is the output of a function as the user sees it: of texts, of an object
+// its member text, and of everything else the JSON.
+func message(output json.RawMessage) *event.Content {
+	var text string
+	if json.Unmarshal(output, &text) == nil {
+		return event.Text(event.RoleModel, text)
+	}
+	var texts []string
+	if json.Unmarshal(output, &texts) == nil && len(texts) > 0 {
+		c := &event.Content{Role: event.RoleModel}
+		for _, text := range texts {
+			c.Parts = append(c.Parts, &event.Part{Text: text})
+		}
+		return c
+	}
+	var part struct {
+		Text *string `json:"text"`
+	}
+	if json.Unmarshal(output, &part) == nil && part.Text != nil {
+		return event.Text(event.RoleModel, *part.Text)
+	}
+	return event.Text(event.RoleModel, string(output))
 }

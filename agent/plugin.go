@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -46,9 +47,11 @@ type Plugin struct {
 	// BeforeNode and AfterNode are called around the nodes of workflows, and around
 	// a workflow that is not a node itself. A node
 	// whose output BeforeNode returns does not run. AfterNode is not called for
-	// it, nor for a node that fails or waits.
-	BeforeNode NodeHook
-	AfterNode  NodeHook
+	// it, nor for a node that fails or waits. They get the input or the output of
+	// the node, nil if it has none, and a value that they return is its output in
+	// place of its own. workflow.FromHook says which node it is.
+	BeforeNode func(ctx *tool.Context, input json.RawMessage) (any, error)
+	AfterNode  func(ctx *tool.Context, output json.RawMessage) (any, error)
 
 	// BeforeCompaction and AfterCompaction are called around a Compaction.
 	// Their changes of the state are stored with the summary.
@@ -97,9 +100,11 @@ type hooks struct {
 	afterModel  []AfterModel
 	beforeTool  []BeforeTool
 	afterTool   []AfterTool
-	beforeNode  []NodeHook
-	afterNode   []NodeHook
+	beforeNode  []nodeHook
+	afterNode   []nodeHook
 }
+
+type nodeHook = func(ctx *tool.Context, value json.RawMessage) (any, error)
 
 func (h *hooks) all() []*Plugin {
 	if h == nil {

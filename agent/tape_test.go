@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/parley-run/parley/agent"
+	"github.com/parley-run/parley/agent/workflow"
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/model"
 	"github.com/parley-run/parley/model/scripted"
@@ -147,8 +148,8 @@ type world struct {
 }
 
 // node is a node whose runs are counted.
-func (w *world) node(name string, cfg agent.NodeConfig, fn func(ctx *agent.NodeContext, in any) (any, error)) *agent.Node {
-	return agent.NewNode(name, func(ctx *agent.NodeContext, in any) (any, error) {
+func (w *world) node(name string, cfg workflow.NodeConfig, fn func(ctx *workflow.Context, in any) (any, error)) *workflow.Node {
+	return workflow.Func(name, func(ctx *workflow.Context, in any) (any, error) {
 		_, scope, _ := strings.Cut(ctx.FunctionCallID, ":")
 		w.mu.Lock()
 		if w.functions == nil {
@@ -161,8 +162,8 @@ func (w *world) node(name string, cfg agent.NodeConfig, fn func(ctx *agent.NodeC
 }
 
 // adds is a node that puts its name behind its input.
-func (w *world) adds(name string) *agent.Node {
-	return w.node(name, agent.NodeConfig{}, func(ctx *agent.NodeContext, in any) (any, error) {
+func (w *world) adds(name string) *workflow.Node {
+	return w.node(name, workflow.NodeConfig{}, func(ctx *workflow.Context, in any) (any, error) {
 		return fmt.Sprintf("%v+%s", in, name), ctx.State.Set(name, "done")
 	})
 }

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/parley-run/parley/agent"
+	"github.com/parley-run/parley/agent/workflow"
+	"github.com/parley-run/parley/internal/testkit/nodes"
 	"github.com/parley-run/parley/model"
 	"github.com/parley-run/parley/model/scripted"
 	"github.com/parley-run/parley/tool"
@@ -14,8 +16,8 @@ import (
 
 func finishWith(args any) scripted.Step { return scripted.Call("finish_task", args) }
 
-func taskNode(m model.Model, schema string) *agent.Node {
-	return agent.AgentNode(mustLLM(agent.LLMConfig{Name: "task", Model: m, Task: true, OutputKey: "out", OutputSchema: json.RawMessage(schema)}), agent.NodeConfig{WaitForOutput: true})
+func taskNode(m model.Model, schema string) *workflow.Node {
+	return workflow.Agent(mustLLM(agent.LLMConfig{Name: "task", Model: m, Task: true, OutputKey: "out", OutputSchema: json.RawMessage(schema)}), workflow.NodeConfig{WaitForOutput: true})
 }
 
 func TestTask(t *testing.T) {
@@ -50,7 +52,7 @@ task:`},
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			m := scripted.New(tt.steps...)
-			root := workflow("wf", agent.Chain(agent.Start, adds("a"), taskNode(m, tt.schema), adds("b")))
+			root := nodes.Workflow("wf", workflow.Chain(workflow.Start, nodes.Adds("a"), taskNode(m, tt.schema), nodes.Adds("b")))
 			wantStory(t, newChat(t, root).say("hi"), tt.want)
 			req := m.Requests()[0]
 			if !strings.HasSuffix(req.Instruction, "call `finish_task` by itself with no accompanying text output.") || req.Config != nil && req.Config.ResponseSchema != nil {
@@ -81,7 +83,7 @@ func TestTakeoverTask(t *testing.T) {
 		task := mustLLM(agent.LLMConfig{
 			Name: "llm_task", Model: w.model(calls("pure"), finishAgent), Task: true, OutputKey: "out", Tools: []tool.Tool{w.tool("pure")},
 		})
-		return workflow("wf", agent.Chain(agent.Start, w.adds("a"), agent.AgentNode(task, agent.NodeConfig{WaitForOutput: true}), w.adds("b")))
+		return nodes.Workflow("wf", workflow.Chain(workflow.Start, w.adds("a"), workflow.Agent(task, workflow.NodeConfig{WaitForOutput: true}), w.adds("b")))
 	}}
 	s.play(t)
 }

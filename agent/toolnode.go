@@ -2,7 +2,6 @@ package agent
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,22 +12,8 @@ import (
 	"github.com/parley-run/parley/tool"
 )
 
-// ToolNode returns a node that calls a tool with its input, an object. Its output
-// is the result. The name of the node is that of the tool, unless cfg has one.
-//
-// The node waits for the user if the tool does: a call that was confirmed, or that
-// needed a login, is made when the answer has come, and the answer to the call of a
-// long-running tool is the output. The effect of the tool decides whether a call
-// that had begun when its process died is made again; if it must not be, the node
-// fails, or asks the user what became of the call.
-func ToolNode(t tool.Tool, cfg NodeConfig) *Node {
-	return &Node{name: cmp.Or(cfg.Name, t.Declaration().Name), kind: NodeTool, cfg: cfg, tool: t, body: func(ctx *NodeContext, input json.RawMessage) (json.RawMessage, error) {
-		return nil, ctx.call(t, input)
-	}}
-}
-
 // call calls a tool and emits its result, which is the output of the node.
-func (c *NodeContext) call(t tool.Tool, input json.RawMessage) error {
+func (c *nodeContext) call(t tool.Tool, input json.RawMessage) error {
 	if b := c.run.before; b != nil && b.open() {
 		return c.run.waits() // one of several answers has come
 	}
@@ -36,7 +21,7 @@ func (c *NodeContext) call(t tool.Tool, input json.RawMessage) error {
 	if err != nil {
 		return err
 	}
-	call := &event.FunctionCall{ID: c.FunctionCallID, Name: t.Declaration().Name, Args: args}
+	call := &event.FunctionCall{ID: c.tool.FunctionCallID, Name: t.Declaration().Name, Args: args}
 	said := &event.Event{Content: &event.Content{Role: event.RoleModel, Parts: []*event.Part{{FunctionCall: call}}}}
 	ctx := c.ctx.with(func(sub *Context) {
 		sub.box, sub.decisions, sub.lifts = &toolbox{tools: map[string]tool.Tool{call.Name: t}}, c.run.before.decisions(call.ID), nil
@@ -91,7 +76,7 @@ func (c *NodeContext) call(t tool.Tool, input json.RawMessage) error {
 
 // ask emits what the tool asks the user. The call is made again when the answer has
 // come.
-func (c *NodeContext) ask(ctx *Context, call *event.FunctionCall, out *outcome) error {
+func (c *nodeContext) ask(ctx *Context, call *event.FunctionCall, out *outcome) error {
 	requested := out.actions
 	emit := func(ev *event.Event) error {
 		ev.Actions, out.actions = out.actions, event.Actions{} // with the first one
@@ -120,7 +105,7 @@ func (r *nodeRun) receipt(answer *event.Event) error {
 // made the call died before it could.
 func (r *nodeRun) waits() error {
 	b := r.before
-	if r.node.tool == nil || !r.ctx.inv.Takeover {
+	if r.node.Tool == nil || !r.ctx.inv.Takeover {
 		return ErrWaiting
 	}
 	last := b.asked[len(b.asked)-1]

@@ -7,16 +7,18 @@ import (
 	"testing"
 
 	"github.com/parley-run/parley/agent"
+	"github.com/parley-run/parley/agent/workflow"
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/agentrt"
+	"github.com/parley-run/parley/internal/testkit/nodes"
 	"github.com/parley-run/parley/model/scripted"
 	"github.com/parley-run/parley/tool"
 )
 
 // toolGraph is a workflow that calls a tool without arguments and shows the result.
 func toolGraph(t tool.Tool) *agent.Agent {
-	args := agent.NewNode("args", func(*agent.NodeContext, any) (json.RawMessage, error) { return json.RawMessage("{}"), nil }, agent.NodeConfig{})
-	return workflow("wf", agent.Chain(agent.Start, args, agent.ToolNode(t, agent.NodeConfig{Name: "ask"}), adds("end")))
+	args := workflow.Func("args", func(*workflow.Context, any) (json.RawMessage, error) { return json.RawMessage("{}"), nil }, workflow.NodeConfig{})
+	return nodes.Workflow("wf", workflow.Chain(workflow.Start, args, workflow.Tool(t, workflow.NodeConfig{Name: "ask"}), nodes.Adds("end")))
 }
 
 func TestToolNodeWaits(t *testing.T) {
@@ -139,5 +141,32 @@ func TestToolNodeOfAnAgentThatWaits(t *testing.T) {
 	events := newChat(t, toolGraph(agent.AsTool(inner))).say("go")
 	if last := events[len(events)-1]; !strings.Contains(last.ErrorMessage, "use the agent as a node") {
 		t.Errorf("the error is %q", last.ErrorMessage)
+	}
+}
+
+func TestWorkflowInput(t *testing.T) {
+	t.Parallel()
+	asks := func(rerun bool) *workflow.Node {
+		return workflow.Func("ask", func(ctx *workflow.Context, in string) (any, error) {
+			answer, err := ctx.RequestInput(workflow.InputRequest{Message: "how many?", Schema: json.RawMessage(`{"type":"integer"}`)})
+			return map[string]json.RawMessage{in: answer}, err
+		}, workflow.NodeConfig{RerunOnResume: rerun})
+	}
+	for rerun, want := range map[bool]string{
+		false: `wf.b = "7+b"`,
+		true:  "wf.ask = {\"hi+a\":7}\n" + `wf.b = "{\"hi+a\":7}+b"`,
+	} {
+		c := newChat(t, nodes.Workflow("wf", workflow.Chain(workflow.Start, nodes.Adds("a"), asks(rerun), nodes.Adds("b"))))
+		first := c.say("hi")
+		nodes.WantOutcome(t, first, `
+wf.a = "hi+a"
+wf.ask`)
+		id := callID(t, first)
+		if _, err := c.send(&event.Content{Role: event.RoleUser, Parts: []*event.Part{{
+			FunctionResponse: &event.FunctionResponse{ID: id, Name: tool.InputCall, Response: json.RawMessage(`{"result":"many"}`)},
+		}}}); err == nil {
+			t.Error("an answer that does not fit is accepted")
+		}
+		nodes.WantOutcome(t, c.answer(id, tool.InputCall, `{"result":7}`), want)
 	}
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/agentrt"
+	"github.com/parley-run/parley/internal/workflowrt"
 	"github.com/parley-run/parley/model"
 	"github.com/parley-run/parley/tool"
 )
@@ -197,6 +198,26 @@ func (r *lastReader) Generate(_ context.Context, req *model.Request) iter.Seq2[*
 	return func(yield func(*model.Response, error) bool) { yield(resp, nil) }
 }
 
+// nodesOf is a workflow that runs agents one after the other. This is a test of package
+// agent itself, which cannot import package workflow.
+func nodesOf(history bool, agents ...*Agent) *Agent {
+	g := &workflowrt.Graph{Start: []int{0}}
+	cfg := &workflowrt.Config{Name: "root", Graph: g}
+	for i, a := range agents {
+		cfg.Agents = append(cfg.Agents, a)
+		g.Nodes = append(g.Nodes, &workflowrt.Node{Name: a.name, Agent: a, History: history})
+		g.Out, g.Before = append(g.Out, nil), append(g.Before, nil)
+		if i > 0 {
+			g.Out[i-1], g.Before[i] = []workflowrt.Target{{Node: i}}, []int{i - 1}
+		}
+	}
+	a, err := engine{}.NewWorkflow(cfg)
+	if err != nil {
+		panic(err)
+	}
+	return a.(*Agent)
+}
+
 // A turn of a long session reads as many events as one of a short session.
 func TestTurnReadsOnlyNewEvents(t *testing.T) {
 	one := func(name string, subAgents ...*Agent) *Agent {
@@ -217,9 +238,9 @@ func TestTurnReadsOnlyNewEvents(t *testing.T) {
 		"sequential": Must(NewSequential(Config{Name: "root", SubAgents: []*Agent{one("a"), one("b")}})),
 		"compaction": compacting,
 		"thoughts":   Must(NewLLM(LLMConfig{Name: "a", Model: &lastReader{}, Compactions: []*Compaction{{DropThoughts: true, Keep: 4}}})),
-		"history":    Must(NewWorkflow(WorkflowConfig{Name: "root", Edges: Chain(Start, AgentNode(one("a"), NodeConfig{History: true}))})),
+		"history":    nodesOf(true, one("a")),
 		"parallel":   Must(NewParallel(Config{Name: "root", SubAgents: []*Agent{one("a"), one("b")}})),
-		"workflow":   Must(NewWorkflow(WorkflowConfig{Name: "root", Edges: Chain(Start, AgentNode(one("a"), NodeConfig{}), AgentNode(one("b"), NodeConfig{}))})),
+		"workflow":   nodesOf(false, one("a"), one("b")),
 	} {
 		t.Run(name, func(t *testing.T) {
 			log := &countedLog{PrivateLog: agentrt.NewPrivateLog(nil, nil)}
@@ -259,8 +280,8 @@ func TestAnswerReadsOnlyNewEvents(t *testing.T) {
 	for name, root := range map[string]*Agent{
 		"one agent":  asking("a"),
 		"sequential": Must(NewSequential(Config{Name: "root", SubAgents: []*Agent{asking("a")}})),
-		"workflow":   Must(NewWorkflow(WorkflowConfig{Name: "root", Edges: Chain(Start, AgentNode(asking("a"), NodeConfig{}))})),
-		"history":    Must(NewWorkflow(WorkflowConfig{Name: "root", Edges: Chain(Start, AgentNode(asking("a"), NodeConfig{History: true}))})),
+		"workflow":   nodesOf(false, asking("a")),
+		"history":    nodesOf(true, asking("a")),
 	} {
 		t.Run(name, func(t *testing.T) {
 			log := &countedLog{PrivateLog: agentrt.NewPrivateLog(nil, nil)}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/parley-run/parley"
 	"github.com/parley-run/parley/agent"
+	"github.com/parley-run/parley/agent/workflow"
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/gctune"
 	"github.com/parley-run/parley/internal/retry"
@@ -119,12 +120,12 @@ const graphNodes = 10
 
 // newGraph is a workflow of functions, each of which passes its input on.
 func newGraph() (*agent.Agent, error) {
-	pass := func(_ *agent.NodeContext, in string) (string, error) { return in, nil }
-	steps := []agent.Step{agent.Start}
+	pass := func(_ *workflow.Context, in string) (string, error) { return in, nil }
+	steps := []workflow.Step{workflow.Start}
 	for i := range graphNodes {
-		steps = append(steps, agent.NewNode(fmt.Sprintf("node_%d", i), pass, agent.NodeConfig{}))
+		steps = append(steps, workflow.Func(fmt.Sprintf("node_%d", i), pass, workflow.NodeConfig{}))
 	}
-	return agent.NewWorkflow(agent.WorkflowConfig{Name: "graph_agent", Edges: agent.Chain(steps...)})
+	return workflow.New(workflow.Config{Name: "graph_agent", Edges: workflow.Chain(steps...)})
 }
 
 type cityArgs struct {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/parley-run/parley"
 	"github.com/parley-run/parley/agent"
+	"github.com/parley-run/parley/agent/workflow"
 	"github.com/parley-run/parley/model/scripted"
 	"github.com/parley-run/parley/tool"
 )
@@ -74,8 +75,8 @@ func TestQuestions(t *testing.T) {
 // TestQuestionAskedAgain has a node that asks the same question until the answer is
 // right: each time under the same id.
 func TestQuestionAskedAgain(t *testing.T) {
-	guess := agent.NewNode("guess", func(ctx *agent.NodeContext, _ string) (string, error) {
-		answer, err := ctx.RequestInput(agent.InputRequest{ID: "guess", Message: "Which colour?"})
+	guess := workflow.Func("guess", func(ctx *workflow.Context, _ string) (string, error) {
+		answer, err := ctx.RequestInput(workflow.InputRequest{ID: "guess", Message: "Which colour?"})
 		if err != nil {
 			return "", err
 		}
@@ -85,9 +86,9 @@ func TestQuestionAskedAgain(t *testing.T) {
 		}
 		ctx.SetRoute("right")
 		return "Right.", nil
-	}, agent.NodeConfig{RerunOnResume: true})
-	praise := agent.NewNode("praise", func(_ *agent.NodeContext, _ string) (string, error) { return "Well done.", nil }, agent.NodeConfig{})
-	root, err := agent.NewWorkflow(agent.WorkflowConfig{Name: "game", Edges: []agent.Edge{
+	}, workflow.NodeConfig{RerunOnResume: true})
+	praise := workflow.Func("praise", func(_ *workflow.Context, _ string) (string, error) { return "Well done.", nil }, workflow.NodeConfig{})
+	root, err := workflow.New(workflow.Config{Name: "game", Edges: []workflow.Edge{
 		{To: guess}, {From: guess, To: guess, Routes: []string{"wrong"}}, {From: guess, To: praise, Routes: []string{"right"}},
 	}})
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/parley-run/parley/agent"
+	"github.com/parley-run/parley/agent/workflow"
 	"github.com/parley-run/parley/event"
 )
 
@@ -42,7 +43,7 @@ var (
 
 // DOT draws root and the agents below it.
 func DOT(root *agent.Agent, onDark bool, steps []Pair) string {
-	d := &drawing{palette: light, steps: steps, agents: map[string]bool{}, drawn: map[string]bool{}, ids: map[*agent.Node]string{}}
+	d := &drawing{palette: light, steps: steps, agents: map[string]bool{}, drawn: map[string]bool{}, ids: map[*workflow.Node]string{}}
 	if onDark {
 		d.palette = dark
 	}
@@ -64,7 +65,7 @@ type drawing struct {
 	steps  []Pair
 	agents map[string]bool // the names of agents
 	drawn  map[string]bool // tools, which several agents may share, and nodes
-	ids    map[*agent.Node]string
+	ids    map[*workflow.Node]string
 	edges  []string
 }
 
@@ -88,7 +89,7 @@ var clusters = map[agent.Kind]string{
 
 // agent draws an agent, what is below it, and the edges between them.
 func (d *drawing) agent(depth int, a *agent.Agent) {
-	if edges := a.Edges(); len(edges) > 0 {
+	if edges := workflow.Edges(a); len(edges) > 0 {
 		d.workflow(depth, a, edges)
 		return
 	}
@@ -132,7 +133,7 @@ func (d *drawing) cluster(depth int, a *agent.Agent, kind string) {
 }
 
 // workflow draws the nodes of a workflow and its edges, which have the routes for which they are taken.
-func (d *drawing) workflow(depth int, a *agent.Agent, edges []agent.Edge) {
+func (d *drawing) workflow(depth int, a *agent.Agent, edges []workflow.Edge) {
 	d.cluster(depth, a, "Workflow")
 	start := a.Name() + " (start)"
 	d.line(depth+1, quote(start)+" "+attributes("label", "", "shape", "point", "color", d.plain))
@@ -148,7 +149,7 @@ func (d *drawing) workflow(depth int, a *agent.Agent, edges []agent.Edge) {
 		}
 		look := []string{"color", d.plain}
 		if len(e.Routes) > 0 {
-			look = append(look, "label", strings.ReplaceAll(strings.Join(e.Routes, ", "), agent.DefaultRoute, "default"), "fontcolor", d.plain)
+			look = append(look, "label", strings.ReplaceAll(strings.Join(e.Routes, ", "), workflow.DefaultRoute, "default"), "fontcolor", d.plain)
 		}
 		for _, one := range from {
 			for _, to := range d.endsOf(a, e.To, true) {
@@ -160,7 +161,7 @@ func (d *drawing) workflow(depth int, a *agent.Agent, edges []agent.Edge) {
 }
 
 // graphNode draws a node of a workflow: the agent that it runs, or a box.
-func (d *drawing) graphNode(depth int, a *agent.Agent, n *agent.Node) {
+func (d *drawing) graphNode(depth int, a *agent.Agent, n *workflow.Node) {
 	d.ids[n] = n.Name()
 	if sub := agentOf(a, n); sub != nil {
 		d.agent(depth, sub)
@@ -171,14 +172,14 @@ func (d *drawing) graphNode(depth int, a *agent.Agent, n *agent.Node) {
 	}
 	d.drawn[d.ids[n]] = true
 	label := n.Name()
-	if n.Kind() == agent.NodeTool {
+	if n.Kind() == workflow.KindTool {
 		label = "🔧 " + label
 	}
 	d.node(depth, d.ids[n], label, "box", d.highlighted(n.Name()))
 }
 
 // agentOf returns the agent that a node of a runs, or that it runs for each item; nil if it runs none.
-func agentOf(a *agent.Agent, n *agent.Node) *agent.Agent {
+func agentOf(a *agent.Agent, n *workflow.Node) *agent.Agent {
 	for n.Inner() != nil {
 		n = n.Inner()
 	}
@@ -195,7 +196,7 @@ func (d *drawing) entries(a *agent.Agent) []string { return d.ends(a, true) }
 func (d *drawing) exits(a *agent.Agent) []string   { return d.ends(a, false) }
 
 func (d *drawing) ends(a *agent.Agent, first bool) []string {
-	if edges := a.Edges(); len(edges) > 0 {
+	if edges := workflow.Edges(a); len(edges) > 0 {
 		if first {
 			return []string{a.Name() + " (start)"}
 		}
@@ -220,10 +221,10 @@ func (d *drawing) ends(a *agent.Agent, first bool) []string {
 }
 
 // last returns the ends of the nodes that no edge leads on from.
-func (d *drawing) last(a *agent.Agent, edges []agent.Edge) []string {
+func (d *drawing) last(a *agent.Agent, edges []workflow.Edge) []string {
 	var names []string
 	for _, e := range edges {
-		if slices.ContainsFunc(edges, func(other agent.Edge) bool { return other.From == e.To }) {
+		if slices.ContainsFunc(edges, func(other workflow.Edge) bool { return other.From == e.To }) {
 			continue
 		}
 		for _, name := range d.endsOf(a, e.To, false) {
@@ -236,7 +237,7 @@ func (d *drawing) last(a *agent.Agent, edges []agent.Edge) []string {
 }
 
 // endsOf is ends for a node of a workflow.
-func (d *drawing) endsOf(a *agent.Agent, n *agent.Node, first bool) []string {
+func (d *drawing) endsOf(a *agent.Agent, n *workflow.Node, first bool) []string {
 	if sub := agentOf(a, n); sub != nil {
 		return d.ends(sub, first)
 	}

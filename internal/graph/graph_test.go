@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/parley-run/parley/agent"
+	"github.com/parley-run/parley/agent/workflow"
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/graph"
 	"github.com/parley-run/parley/model/scripted"
@@ -137,18 +138,18 @@ func TestSteps(t *testing.T) {
 func TestGraphs(t *testing.T) {
 	t.Parallel()
 	ok := must(t)
-	node := func(name string) *agent.Node {
-		return agent.NewNode(name, func(*agent.NodeContext, any) (any, error) { return nil, nil }, agent.NodeConfig{})
+	node := func(name string) *workflow.Node {
+		return workflow.Func(name, func(*workflow.Context, any) (any, error) { return nil, nil }, workflow.NodeConfig{})
 	}
-	workflow := func(name string, chains ...[]agent.Edge) *agent.Agent {
-		return ok(agent.NewWorkflow(agent.WorkflowConfig{Name: name, Edges: slices.Concat(chains...)}))
+	mustWorkflow := func(name string, chains ...[]workflow.Edge) *agent.Agent {
+		return ok(workflow.New(workflow.Config{Name: name, Edges: slices.Concat(chains...)}))
 	}
-	inner := workflow("inner", agent.Chain(agent.Start, node("pick"), node("deep")))
-	pick, draft, send := node("pick"), agent.AgentNode(llm(t, "draft", []string{"look_up"}), agent.NodeConfig{}), node("send")
-	call := agent.ToolNode(named("call"), agent.NodeConfig{})
-	root := workflow("root",
-		agent.Chain(agent.Start, pick, agent.Routes{"write": draft, agent.DefaultRoute: send}),
-		agent.Chain(draft, agent.AgentNode(inner, agent.NodeConfig{}), call, send))
+	inner := mustWorkflow("inner", workflow.Chain(workflow.Start, node("pick"), node("deep")))
+	pick, draft, send := node("pick"), workflow.Agent(llm(t, "draft", []string{"look_up"}), workflow.NodeConfig{}), node("send")
+	call := workflow.Tool(named("call"), workflow.NodeConfig{})
+	root := mustWorkflow("root",
+		workflow.Chain(workflow.Start, pick, workflow.Routes{"write": draft, workflow.DefaultRoute: send}),
+		workflow.Chain(draft, workflow.Agent(inner, workflow.NodeConfig{}), call, send))
 	dot := graph.DOT(root, false, graph.Steps(&event.Event{Author: "send"}))
 	got := edges(dot)
 	slices.Sort(got)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/parley-run/parley/agent"
+	"github.com/parley-run/parley/agent/workflow"
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/run"
 	"github.com/parley-run/parley/internal/wire"
@@ -18,21 +19,23 @@ import (
 )
 
 // asking is a node that asks for an answer and returns it.
-func asking(name, schema string) *agent.Node {
-	return agent.NewNode(name, func(ctx *agent.NodeContext, _ any) (json.RawMessage, error) {
-		answer, err := ctx.RequestInput(agent.InputRequest{Message: "What?", Schema: json.RawMessage(schema)})
+func asking(name, schema string) *workflow.Node {
+	return workflow.Func(name, func(ctx *workflow.Context, _ any) (json.RawMessage, error) {
+		answer, err := ctx.RequestInput(workflow.InputRequest{Message: "What?", Schema: json.RawMessage(schema)})
 		return answer, err
-	}, agent.NodeConfig{RerunOnResume: true})
+	}, workflow.NodeConfig{RerunOnResume: true})
 }
 
-func workflow(edges []agent.Edge) *agent.Agent {
-	return agent.Must(agent.NewWorkflow(agent.WorkflowConfig{Name: "wf", Edges: edges}))
+func mustWorkflow(edges []workflow.Edge) *agent.Agent {
+	return agent.Must(workflow.New(workflow.Config{Name: "wf", Edges: edges}))
 }
 
 // A text answers the one open question of a workflow, and nothing else.
 func TestTextAnswersTheOnlyQuestion(t *testing.T) {
 	t.Parallel()
-	one := func(schema string) *agent.Agent { return workflow(agent.Chain(agent.Start, asking("ask", schema))) }
+	one := func(schema string) *agent.Agent {
+		return mustWorkflow(workflow.Chain(workflow.Start, asking("ask", schema)))
+	}
 	model := func(asks scripted.Step, t tool.Tool) *agent.Agent {
 		return llm(scripted.New(asks, scripted.Say("said"), scripted.Say("again"), scripted.Say("again")), t)
 	}
@@ -54,12 +57,12 @@ func TestTextAnswersTheOnlyQuestion(t *testing.T) {
 		},
 		"a file": {root: one(""), answer: &event.Content{Role: event.RoleUser, Parts: []*event.Part{{Text: "look"}, {InlineData: &event.Blob{MIMEType: "text/plain", Data: []byte("x")}}}}},
 		"two questions": {
-			root:   workflow(agent.Chain(agent.Start, agent.Fan{asking("a", ""), asking("b", "")}, agent.Join("join"))),
+			root:   mustWorkflow(workflow.Chain(workflow.Start, workflow.Fan{asking("a", ""), asking("b", "")}, workflow.Join("join"))),
 			answer: event.Text(event.RoleUser, "do it"),
 		},
 		"a model": {root: model(scripted.Call(tool.InputCall, map[string]string{"message": "Who?"}), tool.RequestInput()), answer: event.Text(event.RoleUser, "me")},
 		"a confirmation": {
-			root:   workflow(agent.Chain(agent.Start, agent.AgentNode(model(scripted.Call("work", nil), tool.Confirm(work(), nil)), agent.NodeConfig{}))),
+			root:   mustWorkflow(workflow.Chain(workflow.Start, workflow.Agent(model(scripted.Call("work", nil), tool.Confirm(work(), nil)), workflow.NodeConfig{}))),
 			answer: event.Text(event.RoleUser, "yes"),
 		},
 	} {
@@ -130,17 +133,17 @@ func TestTextReadsNoLog(t *testing.T) {
 
 // sometimesAsking is a workflow that asks if the message says so.
 func sometimesAsking() *agent.Agent {
-	pick := agent.NewNode("pick", func(ctx *agent.NodeContext, in json.RawMessage) (json.RawMessage, error) {
+	pick := workflow.Func("pick", func(ctx *workflow.Context, in json.RawMessage) (json.RawMessage, error) {
 		ctx.SetRoute(strings.Trim(string(in), `"`))
 		return nil, nil
-	}, agent.NodeConfig{})
-	return workflow(append(agent.Chain(agent.Start, pick), agent.Edge{From: pick, To: asking("ask", ""), Routes: []string{"ask"}}))
+	}, workflow.NodeConfig{})
+	return mustWorkflow(append(workflow.Chain(workflow.Start, pick), workflow.Edge{From: pick, To: asking("ask", ""), Routes: []string{"ask"}}))
 }
 
 // A text that comes too late for the question begins another run.
 func TestTextAfterTheQuestionExpired(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := patient(t, session.NewMemory(0), workflow(agent.Chain(agent.Start, asking("ask", ""))), patience, 0)
+		h := patient(t, session.NewMemory(0), mustWorkflow(workflow.Chain(workflow.Start, asking("ask", ""))), patience, 0)
 		h.wait(h.start("go"))
 		time.Sleep(patience + time.Second)
 		r := h.start("hello")

@@ -4,6 +4,7 @@ import (
 	"cmp"
 
 	"github.com/parley-run/parley/agent"
+	"github.com/parley-run/parley/agent/workflow"
 )
 
 // workflowInfo is the graph of a workflow. It is empty if a function runs the nodes.
@@ -13,13 +14,13 @@ type workflowInfo struct {
 }
 
 type nodeInfo struct {
-	Name          string         `json:"name"`
-	Kind          agent.NodeKind `json:"kind"`
-	Agent         string         `json:"agent,omitempty"`
-	Each          agent.NodeKind `json:"each,omitempty"`
-	MaxAttempts   int            `json:"maxAttempts,omitempty"`
-	WaitForOutput bool           `json:"waitForOutput,omitempty"`
-	RerunOnResume bool           `json:"rerunOnResume,omitempty"`
+	Name          string        `json:"name"`
+	Kind          workflow.Kind `json:"kind"`
+	Agent         string        `json:"agent,omitempty"`
+	Each          workflow.Kind `json:"each,omitempty"`
+	MaxAttempts   int           `json:"maxAttempts,omitempty"`
+	WaitForOutput bool          `json:"waitForOutput,omitempty"`
+	RerunOnResume bool          `json:"rerunOnResume,omitempty"`
 }
 
 type edgeInfo struct {
@@ -30,10 +31,10 @@ type edgeInfo struct {
 
 func describeWorkflow(a *agent.Agent) *workflowInfo {
 	info := &workflowInfo{Nodes: []nodeInfo{}, Edges: []edgeInfo{}}
-	known := map[*agent.Node]bool{}
-	for _, e := range a.Edges() {
+	known := map[*workflow.Node]bool{}
+	for _, e := range workflow.Edges(a) {
 		one := edgeInfo{To: e.To.Name(), Routes: e.Routes}
-		for _, n := range []*agent.Node{e.From, e.To} {
+		for _, n := range []*workflow.Node{e.From, e.To} {
 			if n != nil && !known[n] {
 				known[n] = true
 				info.Nodes = append(info.Nodes, describeNode(n))
@@ -47,7 +48,7 @@ func describeWorkflow(a *agent.Agent) *workflowInfo {
 	return info
 }
 
-func describeNode(n *agent.Node) nodeInfo {
+func describeNode(n *workflow.Node) nodeInfo {
 	cfg := n.Config()
 	info := nodeInfo{Name: n.Name(), Kind: n.Kind(), WaitForOutput: cfg.WaitForOutput, RerunOnResume: cfg.RerunOnResume}
 	if inner := n.Inner(); inner != nil {
@@ -57,7 +58,7 @@ func describeNode(n *agent.Node) nodeInfo {
 		info.Agent = a.Name()
 	}
 	if cfg.Retry != nil {
-		info.MaxAttempts = cmp.Or(cfg.Retry.MaxAttempts, 5) // the default of agent.Retry
+		info.MaxAttempts = cmp.Or(cfg.Retry.MaxAttempts, 5) // the default of workflow.Retry
 	}
 	return info
 }

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/parley-run/parley/agent"
+	"github.com/parley-run/parley/agent/workflow"
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/wire"
 	"github.com/parley-run/parley/model"
@@ -21,7 +22,7 @@ type scope struct {
 	artifacts tool.Artifacts
 	memory    tool.Memory
 	tool      *tool.Context // nil if there is none
-	node      *agent.NodeContext
+	node      *workflow.Context
 	logins    *logins // nil if there are none
 	result    bool    // the function is that of a tool
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/parley-run/parley/agent"
+	"github.com/parley-run/parley/agent/workflow"
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/model"
 	"github.com/parley-run/parley/tool"
@@ -111,15 +112,16 @@ func (a *App) afterRun(fn int) func(*tool.Context) error {
 }
 
 // nodeHook is called with the input or the output of a node.
-func (a *App) nodeHook(fn int) agent.NodeHook {
-	return func(ctx *agent.NodeContext, value json.RawMessage) (any, error) {
-		params, err := json.Marshal(map[string]any{"value": value, "path": ctx.Path(), "runId": ctx.RunID()})
+func (a *App) nodeHook(fn int) func(*tool.Context, json.RawMessage) (any, error) {
+	return func(tc *tool.Context, value json.RawMessage) (any, error) {
+		node := workflow.FromHook(tc)
+		params, err := json.Marshal(map[string]any{"value": value, "path": node.Path(), "runId": node.RunID()})
 		if err != nil {
 			return nil, fmt.Errorf("encode a call: %w", err)
 		}
-		sc := toolScope(ctx.Context)
-		sc.node = ctx
-		out, err := a.callAs(ctx.Context, sc, fn, string(params))
+		sc := toolScope(tc)
+		sc.node = node
+		out, err := a.callAs(tc, sc, fn, string(params))
 		if err != nil || isNull(out.Value) {
 			return nil, err
 		}

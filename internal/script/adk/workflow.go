@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/parley-run/parley/agent"
+	"github.com/parley-run/parley/agent/workflow"
 	"github.com/parley-run/parley/credential"
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/agentrt"
@@ -62,7 +63,7 @@ type retryDefinition struct {
 }
 
 func (a *App) workflow(def *definition, base agent.Config) (*agent.Agent, error) {
-	cfg := agent.WorkflowConfig{
+	cfg := workflow.Config{
 		Name: def.Name, Description: def.Description, MaxConcurrency: def.MaxConcurrency,
 		BeforeAgent: base.BeforeAgent, AfterAgent: base.AfterAgent,
 	}
@@ -72,7 +73,7 @@ func (a *App) workflow(def *definition, base agent.Config) (*agent.Agent, error)
 			return nil, fmt.Errorf("the workflow %s: %w", def.Name, err)
 		}
 	}
-	nodes := make([]*agent.Node, len(def.Nodes))
+	nodes := make([]*workflow.Node, len(def.Nodes))
 	for i := range def.Nodes {
 		var err error
 		if nodes[i], err = a.node(&def.Nodes[i]); err != nil {
@@ -80,17 +81,17 @@ func (a *App) workflow(def *definition, base agent.Config) (*agent.Agent, error)
 		}
 	}
 	for _, e := range def.Edges {
-		edge := agent.Edge{To: nodes[e.To], Routes: e.Routes}
+		edge := workflow.Edge{To: nodes[e.To], Routes: e.Routes}
 		if e.From >= 0 {
 			edge.From = nodes[e.From]
 		}
 		cfg.Edges = append(cfg.Edges, edge)
 	}
-	return agent.NewWorkflow(cfg)
+	return workflow.New(cfg)
 }
 
-func (a *App) node(def *nodeDefinition) (*agent.Node, error) {
-	cfg := agent.NodeConfig{
+func (a *App) node(def *nodeDefinition) (*workflow.Node, error) {
+	cfg := workflow.NodeConfig{
 		Name: def.Name, Timeout: seconds(def.Timeout), Retry: def.Retry.of(),
 		RerunOnResume: def.RerunOnResume, WaitForOutput: def.WaitForOutput, IsolationScope: def.IsolationScope, History: def.History,
 	}
@@ -105,37 +106,37 @@ func (a *App) node(def *nodeDefinition) (*agent.Node, error) {
 				return nil, err
 			}
 		}
-		return agent.NewNode(def.Name, a.nodeFunction(def.Fn, cfg.Auth), cfg), nil
+		return workflow.Func(def.Name, a.nodeFunction(def.Fn, cfg.Auth), cfg), nil
 	case "agent":
 		inner, err := a.agent(def.Agent)
 		if err != nil {
 			return nil, err
 		}
-		return agent.AgentNode(inner, cfg), nil
+		return workflow.Agent(inner, cfg), nil
 	case "tool":
 		t, err := a.tool(*def.Tool)
 		if err != nil {
 			return nil, err
 		}
-		return agent.ToolNode(t, cfg), nil
+		return workflow.Tool(t, cfg), nil
 	case "join":
-		return agent.Join(def.Name), nil
+		return workflow.Join(def.Name), nil
 	case "worker":
 		inner, err := a.node(def.Inner)
 		if err != nil {
 			return nil, err
 		}
-		return agent.ParallelWorker(inner, def.MaxWorkers), nil
+		return workflow.ParallelWorker(inner, def.MaxWorkers), nil
 	}
 	return nil, fmt.Errorf("it is of the unknown kind %q", def.Kind)
 }
 
 // nodeCheck checks the data of a node in JavaScript; see checkOf in
 // js/adk/define-workflow.js.
-func (a *App) nodeCheck(fn int) func(*tool.Context, agent.NodeData, json.RawMessage) (json.RawMessage, error) {
-	return func(tc *tool.Context, data agent.NodeData, value json.RawMessage) (json.RawMessage, error) {
+func (a *App) nodeCheck(fn int) func(*tool.Context, workflow.Data, json.RawMessage) (json.RawMessage, error) {
+	return func(tc *tool.Context, data workflow.Data, value json.RawMessage) (json.RawMessage, error) {
 		params, err := json.Marshal(struct {
-			Data  agent.NodeData  `json:"data"`
+			Data  workflow.Data   `json:"data"`
 			Value json.RawMessage `json:"value"`
 		}{data, value})
 		if err != nil {
@@ -174,15 +175,15 @@ func nodeAuth(doc json.RawMessage) (*credential.Config, error) {
 
 func seconds(n float64) time.Duration { return time.Duration(n * float64(time.Second)) }
 
-func (def *retryDefinition) of() *agent.Retry {
+func (def *retryDefinition) of() *workflow.Retry {
 	if def == nil {
 		return nil
 	}
-	r := &agent.Retry{If: def.matches}
+	r := &workflow.Retry{If: def.matches}
 	if n := def.MaxAttempts; n != nil {
 		r.MaxAttempts = max(*n, 1)
 	}
-	// In agent.Retry 0 is the default.
+	// In workflow.Retry 0 is the default.
 	if d := def.InitialDelay; d != nil {
 		r.InitialDelay = max(seconds(*d), 1)
 	}
@@ -211,7 +212,7 @@ func (def *retryDefinition) matches(err error) bool {
 		names = f.Names
 	} else if f := (*agentrt.Failure)(nil); errors.As(err, &f) {
 		names = []string{"NodeReportedError"}
-	} else if agent.IsTimeout(err) {
+	} else if workflow.IsTimeout(err) {
 		names = []string{"NodeTimeoutError"}
 	}
 	return slices.ContainsFunc(names, func(name string) bool { return slices.Contains(def.Exceptions, name) })
@@ -257,8 +258,8 @@ func (f *nodeFailure) err() error {
 
 // nodeFunction is the function of a node that is JavaScript; auth is the login that
 // it needs, nil for none.
-func (a *App) nodeFunction(fn int, auth *credential.Config) func(*agent.NodeContext, json.RawMessage) (json.RawMessage, error) {
-	return func(ctx *agent.NodeContext, input json.RawMessage) (json.RawMessage, error) {
+func (a *App) nodeFunction(fn int, auth *credential.Config) func(*workflow.Context, json.RawMessage) (json.RawMessage, error) {
+	return func(ctx *workflow.Context, input json.RawMessage) (json.RawMessage, error) {
 		call := nodeCall{Input: input, Path: ctx.Path(), RunID: ctx.RunID(), Attempt: ctx.Attempt(), Answers: ctx.Answers()}
 		if auth != nil {
 			cred, err := ctx.AuthResponse(auth)
@@ -289,7 +290,7 @@ func (a *App) nodeFunction(fn int, auth *credential.Config) func(*agent.NodeCont
 	}
 }
 
-func (reply *nodeReply) apply(ctx *agent.NodeContext) (json.RawMessage, error) {
+func (reply *nodeReply) apply(ctx *workflow.Context) (json.RawMessage, error) {
 	switch f := reply.Failure; {
 	case f != nil:
 		return nil, f.err()
@@ -312,11 +313,11 @@ func (reply *nodeReply) apply(ctx *agent.NodeContext) (json.RawMessage, error) {
 }
 
 // ask asks the user. If all has been answered, the answers are the output.
-func ask(ctx *agent.NodeContext, requests []inputRequest) (json.RawMessage, error) {
+func ask(ctx *workflow.Context, requests []inputRequest) (json.RawMessage, error) {
 	answers := make([]json.RawMessage, len(requests))
 	var waits error
 	for i, r := range requests {
-		req := agent.InputRequest{ID: r.ID, Message: r.Message, Schema: r.Schema}
+		req := workflow.InputRequest{ID: r.ID, Message: r.Message, Schema: r.Schema}
 		if !isNull(r.Payload) {
 			req.Payload = r.Payload
 		}
@@ -345,7 +346,7 @@ func nodeEvent(doc json.RawMessage) (*event.Event, error) {
 }
 
 // nodeOf is the node on whose behalf an operation is requested.
-func nodeOf(ctx context.Context) (*agent.NodeContext, error) {
+func nodeOf(ctx context.Context) (*workflow.Context, error) {
 	sc, _ := engine.Scope(ctx).(*scope)
 	if sc == nil || sc.node == nil {
 		return nil, errors.New("it can be used in the function of a node only, with the context that it gets")
@@ -387,11 +388,11 @@ func (a *App) runNode(ctx context.Context, params json.RawMessage, yield func(an
 	}
 	within, tc := *node, *node.Context
 	tc.Context, within.Context = ctx, &tc
-	result, err := within.Run(inner, p.Input, &agent.RunOptions{RunID: p.RunID, SubBranch: p.SubBranch})
+	result, err := within.Run(inner, p.Input, &workflow.RunOptions{RunID: p.RunID, SubBranch: p.SubBranch})
 	if errors.Is(err, agent.ErrWaiting) {
 		return yield(map[string]any{"waiting": true})
 	}
-	if failed := (*agent.NodeError)(nil); errors.As(err, &failed) {
+	if failed := (*workflow.Error)(nil); errors.As(err, &failed) {
 		names, reason := []string{"Error"}, failed.Err
 		if f := (*agentrt.NodeFailure)(nil); errors.As(err, &f) {
 			names = f.Names

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/parley-run/parley/agent"
+	"github.com/parley-run/parley/agent/workflow"
 	"github.com/parley-run/parley/event"
 )
 
@@ -13,34 +14,34 @@ import (
 // g" makes two nodes wait for a gate: plan for g-plan, and publish, in its second
 // attempt, for g-publish. With "fail", publish fails in all attempts.
 func (s *stage) press() *agent.Agent {
-	pass := func(name string) *agent.Node {
-		return agent.NewNode(name, func(_ *agent.NodeContext, in any) (any, error) { return in, nil }, agent.NodeConfig{})
+	pass := func(name string) *workflow.Node {
+		return workflow.Func(name, func(_ *workflow.Context, in any) (any, error) { return in, nil }, workflow.NodeConfig{})
 	}
-	plan := agent.NewNode("plan", func(ctx *agent.NodeContext, text string) ([]string, error) {
+	plan := workflow.Func("plan", func(ctx *workflow.Context, text string) ([]string, error) {
 		return []string{"intro", "body", "end"}, s.pass(ctx, text, "-plan")
-	}, agent.NodeConfig{})
-	publish := agent.NewNode("publish", func(ctx *agent.NodeContext, _ any) (string, error) {
+	}, workflow.NodeConfig{})
+	publish := workflow.Func("publish", func(ctx *workflow.Context, _ any) (string, error) {
 		text := ctx.UserContent.Text()
 		if ctx.Attempt() == 1 || strings.Contains(text, "fail") {
 			return "", errors.New("the paper is jammed")
 		}
 		ctx.SetRoute("good")
 		return "printed", s.pass(ctx, text, "-publish")
-	}, agent.NodeConfig{Retry: &agent.Retry{MaxAttempts: 3, InitialDelay: time.Millisecond}})
-	review := agent.Must(agent.NewWorkflow(agent.WorkflowConfig{
-		Name: "review", Description: "Looks at it twice.", Edges: agent.Chain(agent.Start, pass("spelling"), pass("style")),
+	}, workflow.NodeConfig{Retry: &workflow.Retry{MaxAttempts: 3, InitialDelay: time.Millisecond}})
+	review := agent.Must(workflow.New(workflow.Config{
+		Name: "review", Description: "Looks at it twice.", Edges: workflow.Chain(workflow.Start, pass("spelling"), pass("style")),
 	}))
-	return agent.Must(agent.NewWorkflow(agent.WorkflowConfig{
+	return agent.Must(workflow.New(workflow.Config{
 		Name: "press", Description: "Prints a page.",
-		Edges: agent.Chain(
-			agent.Start, plan, agent.Fan{agent.ParallelWorker(pass("write"), 0), agent.AgentNode(review, agent.NodeConfig{})},
-			agent.Join("both"), publish, agent.Routes{"good": pass("archive"), agent.DefaultRoute: pass("discard")},
+		Edges: workflow.Chain(
+			workflow.Start, plan, workflow.Fan{workflow.ParallelWorker(pass("write"), 0), workflow.Agent(review, workflow.NodeConfig{})},
+			workflow.Join("both"), publish, workflow.Routes{"good": pass("archive"), workflow.DefaultRoute: pass("discard")},
 		),
 	}))
 }
 
 // pass waits for the gate that a text names, if it names one.
-func (s *stage) pass(ctx *agent.NodeContext, text, suffix string) error {
+func (s *stage) pass(ctx *workflow.Context, text, suffix string) error {
 	_, name, gated := strings.Cut(text, "gate ")
 	if !gated {
 		return nil

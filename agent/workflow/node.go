@@ -1,16 +1,16 @@
-package agent
+package workflow
 
 import (
-	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
 	"math/rand/v2"
 	"time"
 
+	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/credential"
-	"github.com/parley-run/parley/event"
-	"github.com/parley-run/parley/internal/wire"
+	"github.com/parley-run/parley/internal/workflowrt"
 	"github.com/parley-run/parley/tool"
 )
 
@@ -18,27 +18,39 @@ import (
 // worker for lists. A node does not change, and any number of runs may use it at
 // the same time.
 type Node struct {
-	name  string
-	kind  NodeKind
-	cfg   NodeConfig
-	body  func(ctx *NodeContext, input json.RawMessage) (json.RawMessage, error) // nil for agents
-	agent *Agent
-	tool  tool.Tool // nil unless it is a ToolNode
-	inner *Node     // of a worker
-	joins bool
-	quiet bool // its output is not a message
+	def  workflowrt.Node
+	kind Kind
+	cfg  NodeConfig
 }
 
-// NodeKind is the kind of a node.
-type NodeKind string
+// newNode returns a node with the settings of cfg.
+func newNode(kind Kind, cfg NodeConfig, def workflowrt.Node) *Node {
+	def.Again = cfg.Retry.again
+	def.Timeout, def.RerunOnResume, def.WaitForOutput, def.Effect = cfg.Timeout, cfg.RerunOnResume, cfg.WaitForOutput, cfg.Effect
+	def.Auth, def.IsolationScope, def.History = cfg.Auth, cfg.IsolationScope, cfg.History
+	if cfg.Check != nil {
+		def.Check = func(ctx *tool.Context, data string, value json.RawMessage) (json.RawMessage, error) {
+			return cfg.Check(ctx, Data(data), value)
+		}
+	}
+	n := &Node{def: def, kind: kind, cfg: cfg}
+	n.def.Of = n
+	return n
+}
+
+// nodeOf is the node that def is a part of.
+func nodeOf(def *workflowrt.Node) *Node { return def.Of.(*Node) }
+
+// Kind is the kind of a node.
+type Kind string
 
 // The kinds of nodes.
 const (
-	NodeFunction NodeKind = "function"
-	NodeAgent    NodeKind = "agent"
-	NodeTool     NodeKind = "tool"
-	NodeJoin     NodeKind = "join"
-	NodeWorker   NodeKind = "worker"
+	KindFunction Kind = "function"
+	KindAgent    Kind = "agent"
+	KindTool     Kind = "tool"
+	KindJoin     Kind = "join"
+	KindWorker   Kind = "worker"
 )
 
 // NodeConfig has the settings of a node. The zero value works.
@@ -76,22 +88,22 @@ type NodeConfig struct {
 	// Check checks the data of the node; nil means that it is not checked. It
 	// returns the value, or another one in place of an input or an output. An
 	// error is a failure of the node.
-	Check func(ctx *tool.Context, data NodeData, value json.RawMessage) (json.RawMessage, error)
+	Check func(ctx *tool.Context, data Data, value json.RawMessage) (json.RawMessage, error)
 }
 
-// NodeData says which data of a node is checked.
-type NodeData string
+// Data says which data of a node is checked.
+type Data string
 
 // The data of a node. The output of an agent is not checked: it has an
 // OutputSchema.
 const (
-	InputData  NodeData = "input"
-	OutputData NodeData = "output"
-	StateData  NodeData = "state" // an object with what an event changes in the state
+	InputData  Data = workflowrt.InputData
+	OutputData Data = workflowrt.OutputData
+	StateData  Data = workflowrt.StateData // an object with what an event changes in the state
 )
 
 // OwnScope is the IsolationScope of a node that has one of its own in each run.
-const OwnScope = "*"
+const OwnScope = workflowrt.OwnScope
 
 // Retry says how often a node that fails is repeated, and after which pauses.
 // Fields that are 0 have the default.
@@ -112,27 +124,19 @@ type Retry struct {
 
 // again returns the pause before the next attempt, and whether there is one.
 func (r *Retry) again(attempt int, err error) (time.Duration, bool) {
-	if r == nil || attempt >= or(r.MaxAttempts, 5) || r.If != nil && !r.If(err) {
+	if r == nil || attempt >= cmp.Or(r.MaxAttempts, 5) || r.If != nil && !r.If(err) {
 		return 0, false
 	}
-	most := or(r.MaxDelay, time.Minute).Seconds()
-	pause := or(r.InitialDelay, time.Second).Seconds() * math.Pow(or(r.BackoffFactor, 2), float64(attempt-1))
-	if jitter := or(r.Jitter, 1); jitter > 0 {
+	most := cmp.Or(r.MaxDelay, time.Minute).Seconds()
+	pause := cmp.Or(r.InitialDelay, time.Second).Seconds() * math.Pow(cmp.Or(r.BackoffFactor, 2), float64(attempt-1))
+	if jitter := cmp.Or(r.Jitter, 1); jitter > 0 {
 		pause = min(pause, most/(1+jitter))
 		pause += pause * jitter * (2*rand.Float64() - 1) //nolint:gosec // it only spreads attempts
 	}
 	return time.Duration(min(max(pause, 0), most) * float64(time.Second)), true
 }
 
-func or[T comparable](v, otherwise T) T {
-	var zero T
-	if v == zero {
-		return otherwise
-	}
-	return v
-}
-
-// NewNode returns a node made of a function. The function receives the output of
+// Func returns a node made of a function. The function receives the output of
 // the node before it, or the text of the user's message, decoded from JSON. What
 // it returns is encoded as JSON and is the output of the node; null means that
 // there is none. In and Out may be json.RawMessage.
@@ -140,8 +144,8 @@ func or[T comparable](v, otherwise T) T {
 // When another process continues a run, a function that had not returned is run
 // again, unless NodeConfig.Effect says otherwise. What it has emitted is not
 // emitted twice, and nodes that it has run to their end are not run again.
-func NewNode[In, Out any](name string, fn func(ctx *NodeContext, in In) (Out, error), cfg NodeConfig) *Node {
-	return &Node{name: name, kind: NodeFunction, cfg: cfg, body: func(ctx *NodeContext, input json.RawMessage) (json.RawMessage, error) {
+func Func[In, Out any](name string, fn func(ctx *Context, in In) (Out, error), cfg NodeConfig) *Node {
+	return newNode(KindFunction, cfg, workflowrt.Node{Name: name, Body: func(run workflowrt.Run, input json.RawMessage) (json.RawMessage, error) {
 		var in In
 		switch raw, ok := any(&in).(*json.RawMessage); {
 		case ok:
@@ -151,52 +155,39 @@ func NewNode[In, Out any](name string, fn func(ctx *NodeContext, in In) (Out, er
 				return nil, fmt.Errorf("the input does not fit the function: %w", err)
 			}
 		}
-		out, err := fn(ctx, in)
+		out, err := fn(newContext(run), in)
 		if err != nil {
 			return nil, err
 		}
-		return encodeValue(out)
-	}}
+		return workflowrt.EncodeValue(out)
+	}})
 }
 
-// encodeValue is the JSON of a value, nil for null.
-func encodeValue(v any) (json.RawMessage, error) {
-	doc, ok := v.(json.RawMessage)
-	if !ok {
-		var buf bytes.Buffer
-		enc := json.NewEncoder(&buf)
-		enc.SetEscapeHTML(false) // it is shown to people and models
-		if err := enc.Encode(v); err != nil {
-			return nil, fmt.Errorf("the value is not JSON: %w", err)
-		}
-		doc = bytes.TrimSpace(buf.Bytes())
-	}
-	if len(doc) == 0 {
-		return nil, nil
-	}
-	doc, err := wire.Compact(nil, doc)
-	if err != nil {
-		return nil, fmt.Errorf("the value is not JSON: %w", err)
-	}
-	if string(doc) == "null" {
-		return nil, nil
-	}
-	return doc, nil
-}
-
-// AgentNode returns a node that runs an agent, which becomes a sub-agent of the
+// Agent returns a node that runs an agent, which becomes a sub-agent of the
 // workflow. The name of the node is that of the agent. An agent that is driven
 // by a model receives the input as the user's message; its output is its answer,
 // decoded from JSON if it has an OutputSchema. The output of a workflow is that
 // of its last node. Other agents have no output.
-func AgentNode(a *Agent, cfg NodeConfig) *Node {
-	return &Node{name: a.name, kind: NodeAgent, cfg: cfg, agent: a}
+func Agent(a *agent.Agent, cfg NodeConfig) *Node {
+	return newNode(KindAgent, cfg, workflowrt.Node{Name: a.Name(), Agent: a})
+}
+
+// Tool returns a node that calls a tool with its input, an object. Its output
+// is the result. The name of the node is that of the tool, unless cfg has one.
+//
+// The node waits for the user if the tool does: a call that was confirmed, or that
+// needed a login, is made when the answer has come, and the answer to the call of a
+// long-running tool is the output. The effect of the tool decides whether a call
+// that had begun when its process died is made again; if it must not be, the node
+// fails, or asks the user what became of the call.
+func Tool(t tool.Tool, cfg NodeConfig) *Node {
+	return newNode(KindTool, cfg, workflowrt.Node{Name: cmp.Or(cfg.Name, t.Declaration().Name), Tool: t})
 }
 
 // Join returns a node that waits until all nodes before it have finished. Its
 // output is an object with their outputs by name.
 func Join(name string) *Node {
-	return &Node{name: name, kind: NodeJoin, joins: true, quiet: true, body: func(_ *NodeContext, input json.RawMessage) (json.RawMessage, error) { return input, nil }}
+	return newNode(KindJoin, NodeConfig{}, workflowrt.Node{Name: name, Joins: true, Quiet: true, Body: func(_ workflowrt.Run, input json.RawMessage) (json.RawMessage, error) { return input, nil }})
 }
 
 // defaultWorkers is how many items of a list are worked on at the same time.
@@ -209,53 +200,35 @@ func ParallelWorker(n *Node, most int) *Node {
 	if most <= 0 {
 		most = defaultWorkers
 	}
-	return &Node{name: n.name, kind: NodeWorker, inner: n, cfg: NodeConfig{RerunOnResume: true}, body: func(ctx *NodeContext, input json.RawMessage) (json.RawMessage, error) {
-		return ctx.each(n, input, most)
-	}}
+	return newNode(KindWorker, NodeConfig{RerunOnResume: true}, workflowrt.Node{Name: n.Name(), Inner: &n.def, Body: func(run workflowrt.Run, input json.RawMessage) (json.RawMessage, error) {
+		return each(run, n, input, most)
+	}})
 }
 
 // Name returns the name of the node, which is unique in its workflow.
-func (n *Node) Name() string { return n.name }
+func (n *Node) Name() string { return n.def.Name }
 
 // Kind returns the kind of the node.
-func (n *Node) Kind() NodeKind { return n.kind }
+func (n *Node) Kind() Kind { return n.kind }
 
 // Config returns the settings of the node.
 func (n *Node) Config() NodeConfig { return n.cfg }
 
 // Agent returns the agent that the node runs, nil if it runs none.
-func (n *Node) Agent() *Agent { return n.agent }
+func (n *Node) Agent() *agent.Agent {
+	a, _ := n.def.Agent.(*agent.Agent)
+	return a
+}
 
 // Inner returns the node that a worker runs for each item, nil if n is not a
 // worker.
-func (n *Node) Inner() *Node { return n.inner }
+func (n *Node) Inner() *Node {
+	if n.def.Inner == nil {
+		return nil
+	}
+	return nodeOf(n.def.Inner)
+}
 
 // NeedsLogin reports whether the node asks users to log in; see
 // tool.Declaration.NeedsLogin.
-func (n *Node) NeedsLogin() bool {
-	return n.cfg.Auth.NeedsUser() || n.tool != nil && n.tool.Declaration().NeedsLogin || n.inner != nil && n.inner.NeedsLogin()
-}
-
-// message is the output of a function as the user sees it: of texts, of an object
-// its member text, and of everything else the JSON.
-func message(output json.RawMessage) *event.Content {
-	var text string
-	if json.Unmarshal(output, &text) == nil {
-		return event.Text(event.RoleModel, text)
-	}
-	var texts []string
-	if json.Unmarshal(output, &texts) == nil && len(texts) > 0 {
-		c := &event.Content{Role: event.RoleModel}
-		for _, text := range texts {
-			c.Parts = append(c.Parts, &event.Part{Text: text})
-		}
-		return c
-	}
-	var part struct {
-		Text *string `json:"text"`
-	}
-	if json.Unmarshal(output, &part) == nil && part.Text != nil {
-		return event.Text(event.RoleModel, *part.Text)
-	}
-	return event.Text(event.RoleModel, string(output))
-}
+func (n *Node) NeedsLogin() bool { return n.def.NeedsLogin() }
