@@ -181,7 +181,7 @@ func (n *numberedTalk) send(parts ...*event.Part) []*event.Event {
 func asked(events []*event.Event) (ids []string) {
 	for _, ev := range events {
 		for _, call := range ev.FunctionCalls() {
-			if call.Name == agent.ConfirmationCall {
+			if call.Name == tool.ConfirmationCall {
 				ids = append(ids, call.ID)
 			}
 		}
@@ -190,7 +190,7 @@ func asked(events []*event.Event) (ids []string) {
 }
 
 func confirms(id string, yes bool) *event.Part {
-	return &event.Part{FunctionResponse: &event.FunctionResponse{ID: id, Name: agent.ConfirmationCall, Response: fmt.Appendf(nil, `{"confirmed":%t}`, yes)}}
+	return &event.Part{FunctionResponse: &event.FunctionResponse{ID: id, Name: tool.ConfirmationCall, Response: fmt.Appendf(nil, `{"confirmed":%t}`, yes)}}
 }
 
 // results are what the tools returned in events.

@@ -682,7 +682,7 @@ func TestCallbacksKeepSecrets(t *testing.T) {
 	asked := ""
 	for _, ev := range events {
 		for _, call := range ev.FunctionCalls() {
-			if call.Name == agent.ConfirmationCall {
+			if call.Name == tool.ConfirmationCall {
 				asked = call.ID
 			}
 		}
@@ -691,7 +691,7 @@ func TestCallbacksKeepSecrets(t *testing.T) {
 		t.Fatalf("no confirmation is asked for: %s", v.seen)
 	}
 	searchFiles(t, tap, filepath.Dir(db))
-	events = v.run(fmt.Sprintf(`{"functionResponse":{"id":%q,"name":%q,"response":{"confirmed":true}}}`, asked, agent.ConfirmationCall))
+	events = v.run(fmt.Sprintf(`{"functionResponse":{"id":%q,"name":%q,"response":{"confirmed":true}}}`, asked, tool.ConfirmationCall))
 	const all = `{"mine":true,"secret:pin":true,"secret:plugin":true,"user:plugin":true}`
 	if n := len(events); n != 4 || string(events[n-2].FunctionResponses()[0].Response) != all {
 		t.Errorf("after the answer: %s", v.seen)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/agent/workflow"
+	"github.com/parley-run/parley/internal/agentrt"
 	"github.com/parley-run/parley/internal/broker"
 	"github.com/parley-run/parley/internal/broker/vault"
 	"github.com/parley-run/parley/internal/outbox"
@@ -152,7 +153,7 @@ func (s *Server) checkLogins() error {
 
 // needsLogin names a tool or a node in a tree of agents that needs logins.
 func needsLogin(a *agent.Agent) string {
-	if info, ok := a.Info(); ok {
+	if info, ok := agentrt.InfoOf(a); ok {
 		for _, t := range info.Tools {
 			if t.NeedsLogin {
 				return "tool " + t.Name

@@ -23,6 +23,7 @@ import (
 	"github.com/parley-run/parley/internal/testkit/provider"
 	"github.com/parley-run/parley/model"
 	"github.com/parley-run/parley/model/scripted"
+	"github.com/parley-run/parley/tool"
 	"github.com/parley-run/parley/tool/openapi"
 )
 
@@ -260,7 +261,7 @@ func (v *visitor) request(events []*event.Event) (id, authURI, config string) {
 	v.t.Helper()
 	for _, ev := range events {
 		for _, call := range ev.FunctionCalls() {
-			if !agent.IsCredentialCall(call.Name) {
+			if !tool.IsCredentialCall(call.Name) {
 				continue
 			}
 			v.asked = call.Name

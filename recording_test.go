@@ -287,7 +287,7 @@ func converse(t *testing.T, srv *parley.Server, app string, stream bool) (runs [
 			for _, ev := range result.Events {
 				for _, call := range ev.FunctionCalls() {
 					switch {
-					case call.Name == agent.ConfirmationCall:
+					case call.Name == tool.ConfirmationCall:
 						answer.Parts = append(answer.Parts, &event.Part{FunctionResponse: &event.FunctionResponse{ID: call.ID, Name: call.Name, Response: json.RawMessage(`{"confirmed":true}`)}})
 					case len(ev.LongRunningToolIDs) > 0:
 						answer.Parts = append(answer.Parts, &event.Part{FunctionResponse: &event.FunctionResponse{ID: call.ID, Name: call.Name, Response: json.RawMessage(`{"answer":42}`)}})

@@ -214,7 +214,7 @@ func (a *apps) missing(name string) (list []string) {
 
 // tools counts the tools of an agent and of those below it.
 func tools(a *agent.Agent) int {
-	info, _ := a.Info()
+	info, _ := agentrt.InfoOf(a)
 	count := len(info.Tools)
 	for _, sub := range a.SubAgents() {
 		count += tools(sub)

@@ -43,34 +43,19 @@ var ErrCannotResume = errors.New("the agent cannot go on where another process l
 // as the agent's; before the agent, it replaces the agent's work.
 type Callback func(ctx *tool.Context) (*event.Content, error)
 
-// Kind is the kind of an agent.
-type Kind string
-
-// The kinds of agents, by the names that the SDKs give them.
-const (
-	KindLLM        Kind = "LlmAgent"
-	KindSequential Kind = "SequentialAgent"
-	KindParallel   Kind = "ParallelAgent"
-	KindLoop       Kind = "LoopAgent"
-	KindRouted     Kind = "RoutedAgent"
-	KindCustom     Kind = "BaseAgent"
-	KindWorkflow   Kind = "Workflow"
-	KindRemote     Kind = "RemoteA2AAgent"
-)
-
 // Agent is one agent and, through its sub-agents, a tree of them.
 type Agent struct {
 	name        string
 	description string
-	kind        Kind
+	kind        string // agentrt.KindLLM, for example
 	parent      *Agent
 	subAgents   []*Agent
 	before      []Callback
 	after       []Callback
 	body        func(*Context, Emit) error
-	llm         *llm              // nil unless kind is KindLLM
-	graph       *workflowrt.Graph // nil unless kind is KindWorkflow
-	remote      *remote           // nil unless kind is KindRemote
+	llm         *llm              // nil unless kind is agentrt.KindLLM
+	graph       *workflowrt.Graph // nil unless kind is agentrt.KindWorkflow
+	remote      *remote           // nil unless kind is agentrt.KindRemote
 	hooks       *hooks            // of the plugins, at the root of a tree
 
 	credentialCall string // at the root of a tree, see WithCredentialCall
@@ -88,10 +73,10 @@ type Config struct {
 // New returns an agent made of a function. The function calls sub-agents with
 // their Run method, and may change or drop what they emit.
 func New(cfg Config, run func(ctx *Context, emit Emit) error) (*Agent, error) {
-	return build(cfg, KindCustom, run)
+	return build(cfg, agentrt.KindCustom, run)
 }
 
-func build(cfg Config, kind Kind, body func(*Context, Emit) error) (*Agent, error) {
+func build(cfg Config, kind string, body func(*Context, Emit) error) (*Agent, error) {
 	if !workflowrt.ValidName(cfg.Name) || cfg.Name == event.User {
 		return nil, fmt.Errorf("new agent: %q is not a valid name: use letters, digits, _ and -, start with a letter, and do not use %q", cfg.Name, event.User)
 	}
@@ -110,7 +95,7 @@ func build(cfg Config, kind Kind, body func(*Context, Emit) error) (*Agent, erro
 		for one := range sub.all() {
 			// Nodes of different workflows may be made of agents of one name: their
 			// paths differ.
-			if seen[one.name] && (one.name == a.name || kind != KindWorkflow && !one.inNode()) {
+			if seen[one.name] && (one.name == a.name || kind != agentrt.KindWorkflow && !one.inNode()) {
 				return nil, fmt.Errorf("new agent %s: two agents are called %s", a.name, one.name)
 			}
 			seen[one.name] = true
@@ -125,7 +110,7 @@ func build(cfg Config, kind Kind, body func(*Context, Emit) error) (*Agent, erro
 // inNode reports whether the agent is part of a workflow.
 func (a *Agent) inNode() bool {
 	for p := a.parent; p != nil; p = p.parent {
-		if p.kind == KindWorkflow {
+		if p.kind == agentrt.KindWorkflow {
 			return true
 		}
 	}
@@ -174,8 +159,10 @@ func (engine) InputSchema(root agentrt.Agent) json.RawMessage {
 	return a.llm.cfg.InputSchema
 }
 
-// Kind returns the kind of the agent.
-func (a *Agent) Kind() Kind { return a.kind }
+// Kind returns the kind of the agent, by the name that the SDKs give it: LlmAgent,
+// SequentialAgent, ParallelAgent, LoopAgent, RoutedAgent, BaseAgent for one that is
+// made of a function, Workflow, or RemoteA2AAgent.
+func (a *Agent) Kind() string { return a.kind }
 
 // SubAgents returns the agents directly below this one.
 func (a *Agent) SubAgents() []*Agent { return slices.Clone(a.subAgents) }
@@ -260,7 +247,7 @@ func (a *Agent) Run(ctx *Context, emit Emit) error {
 
 // work runs the agent between its callbacks.
 func (a *Agent) work(ctx *Context, signed Emit) error {
-	if a.kind == KindCustom {
+	if a.kind == agentrt.KindCustom {
 		if done, err := ctx.pass(signed); done || err != nil {
 			return err
 		}
@@ -272,7 +259,7 @@ func (a *Agent) work(ctx *Context, signed Emit) error {
 		}
 	}
 	var calls *asked
-	if a.kind == KindCustom || a.kind == KindRemote {
+	if a.kind == agentrt.KindCustom || a.kind == agentrt.KindRemote {
 		calls = &asked{}
 		signed = calls.watch(signed)
 	}
@@ -287,7 +274,7 @@ func (a *Agent) work(ctx *Context, signed Emit) error {
 }
 
 func (a *Agent) workflow() bool {
-	return a.kind == KindSequential || a.kind == KindParallel || a.kind == KindLoop || a.kind == KindRouted || a.kind == KindWorkflow
+	return a.kind == agentrt.KindSequential || a.kind == agentrt.KindParallel || a.kind == agentrt.KindLoop || a.kind == agentrt.KindRouted || a.kind == agentrt.KindWorkflow
 }
 
 // guarded runs the body so that a panic in it ends this run and no other.

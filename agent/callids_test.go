@@ -11,6 +11,7 @@ import (
 	"github.com/parley-run/parley/internal/agentrt"
 	"github.com/parley-run/parley/model"
 	"github.com/parley-run/parley/model/scripted"
+	"github.com/parley-run/parley/tool"
 )
 
 func numbered(id, name, args string) *event.FunctionCall {
@@ -121,7 +122,7 @@ func TestApprovalOfOneIDInOldSession(t *testing.T) {
 		{FunctionCall: numbered("call_0", "pay", `{"amount":1}`)}, {FunctionCall: numbered("call_0", "pay", `{"amount":2}`)},
 	}}
 	ask := said("2", &event.Content{Role: event.RoleModel, Parts: []*event.Part{
-		{FunctionCall: numbered("q", agent.ConfirmationCall, `{"originalFunctionCall":{"id":"call_0","name":"pay","args":{"amount":2}},"toolConfirmation":{"hint":"?","confirmed":false}}`)},
+		{FunctionCall: numbered("q", tool.ConfirmationCall, `{"originalFunctionCall":{"id":"call_0","name":"pay","args":{"amount":2}},"toolConfirmation":{"hint":"?","confirmed":false}}`)},
 	}})
 	ask.LongRunningToolIDs = []string{"q"}
 	message := &event.Content{Role: event.RoleUser, Parts: []*event.Part{decide("q", `{"confirmed":true}`)}}

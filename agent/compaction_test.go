@@ -128,7 +128,7 @@ func TestCompactionAroundOpenCalls(t *testing.T) {
 			"call later | later returned", "call later | later returned",
 		},
 		"confirmation": {
-			scripted.Calls(numbered("", "pay", `{"amount":1}`), numbered("", "look", `{"of":"x"}`)), agent.ConfirmationCall, `{"confirmed":true}`,
+			scripted.Calls(numbered("", "pay", `{"amount":1}`), numbered("", "look", `{"of":"x"}`)), tool.ConfirmationCall, `{"confirmed":true}`,
 			"call pay | call look | pay returned | look returned", "call pay | pay returned",
 		},
 		"agent in a tool": {

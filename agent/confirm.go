@@ -9,13 +9,11 @@ import (
 	"github.com/parley-run/parley/tool"
 )
 
-// ConfirmationCall is the name of the function call that asks a user whether a
-// tool call may be made. A client answers it; models do not see it.
-const ConfirmationCall = "adk_request_confirmation"
-
 // isReserved reports whether only the server asks users with a call of that
 // name. A tool cannot have such a name.
-func isReserved(name string) bool { return name == ConfirmationCall || IsCredentialCall(name) }
+func isReserved(name string) bool {
+	return name == tool.ConfirmationCall || tool.IsCredentialCall(name)
+}
 
 // askConfirmations emits an event that asks about every call which is to be
 // confirmed, except those that have been asked about already.
@@ -23,7 +21,7 @@ func (c *Context) askConfirmations(calls []*event.FunctionCall, actions *event.A
 	done := map[string]bool{}
 	for _, ev := range asked {
 		for _, call := range ev.FunctionCalls() {
-			if call.Name == ConfirmationCall {
+			if call.Name == tool.ConfirmationCall {
 				done[askedAbout(call)] = true
 			}
 		}
@@ -37,7 +35,7 @@ func (c *Context) askConfirmations(calls []*event.FunctionCall, actions *event.A
 		id := newCallID()
 		ask.LongRunningToolIDs = append(ask.LongRunningToolIDs, id)
 		ask.Content.Parts = append(ask.Content.Parts, &event.Part{FunctionCall: &event.FunctionCall{
-			ID: id, Name: ConfirmationCall, Args: confirmationArgs(call, question),
+			ID: id, Name: tool.ConfirmationCall, Args: confirmationArgs(call, question),
 		}})
 	}
 	if len(ask.Content.Parts) == 0 {
@@ -58,7 +56,7 @@ func confirmationArgs(call *event.FunctionCall, question json.RawMessage) json.R
 	return append(out, '}')
 }
 
-// question is what a call of ConfirmationCall asks.
+// question is what a call of tool.ConfirmationCall asks.
 type question struct {
 	Original struct {
 		ID string `json:"id"`
@@ -145,7 +143,7 @@ func (c *Context) again(lifts map[string]*lifted) (*event.Event, map[string]*too
 				continue // one call takes all answers
 			}
 			decided[id] = c.decided(id)
-		} else if r.Name == ConfirmationCall {
+		} else if r.Name == tool.ConfirmationCall {
 			id = askedAbout(request)
 			decided[id] = decision(request, r)
 		}
@@ -196,7 +194,7 @@ func (c *Context) decided(id string) *tool.Confirmation {
 	for i := c.inv.Log.Len() - 1; i > at; i-- {
 		ev := c.inv.Log.At(i)
 		for _, r := range ev.FunctionResponses() {
-			if ev.Author == event.User && r.Name == ConfirmationCall {
+			if ev.Author == event.User && r.Name == tool.ConfirmationCall {
 				answers[r.ID] = r
 			}
 		}
@@ -204,7 +202,7 @@ func (c *Context) decided(id string) *tool.Confirmation {
 			continue
 		}
 		for _, request := range ev.FunctionCalls() {
-			if request.Name == ConfirmationCall && askedAbout(request) == id && answers[request.ID] != nil {
+			if request.Name == tool.ConfirmationCall && askedAbout(request) == id && answers[request.ID] != nil {
 				return decision(request, answers[request.ID])
 			}
 		}

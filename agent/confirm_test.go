@@ -56,7 +56,7 @@ func questions(t *testing.T, events []*event.Event) map[string]string {
 	found := map[string]string{}
 	for _, ev := range events {
 		for i, call := range ev.FunctionCalls() {
-			if call.Name != agent.ConfirmationCall {
+			if call.Name != tool.ConfirmationCall {
 				continue
 			}
 			var args struct {
@@ -79,19 +79,19 @@ func questions(t *testing.T, events []*event.Event) map[string]string {
 }
 
 func decide(id, answer string) *event.Part {
-	return &event.Part{FunctionResponse: &event.FunctionResponse{ID: id, Name: agent.ConfirmationCall, Response: json.RawMessage(answer)}}
+	return &event.Part{FunctionResponse: &event.FunctionResponse{ID: id, Name: tool.ConfirmationCall, Response: json.RawMessage(answer)}}
 }
 
 func (c *chat) decide(id, answer string) []*event.Event {
 	c.t.Helper()
-	return c.answer(id, agent.ConfirmationCall, answer)
+	return c.answer(id, tool.ConfirmationCall, answer)
 }
 
 // unasked is the story without the questions.
 func unasked(events []*event.Event) string {
 	var lines []string
 	for line := range strings.SplitSeq(story(events), "\n") {
-		if !strings.Contains(line, agent.ConfirmationCall) {
+		if !strings.Contains(line, tool.ConfirmationCall) {
 			lines = append(lines, line)
 		}
 	}
@@ -134,7 +134,7 @@ a: pay `+unapproved)
 			l.want(t, made)
 			for _, content := range m.Requests()[2].Contents() {
 				doc, _ := content.MarshalJSON()
-				if strings.Contains(string(doc), agent.ConfirmationCall) {
+				if strings.Contains(string(doc), tool.ConfirmationCall) {
 					t.Errorf("the model sees %s", doc)
 				}
 			}
@@ -161,7 +161,7 @@ func TestConfirmationRefused(t *testing.T) {
 		"another id":        decide("adk-other", `{"confirmed":true}`),
 		"another function":  {FunctionResponse: &event.FunctionResponse{ID: id, Name: "pay", Response: json.RawMessage(`{"confirmed":true}`)}},
 		"the call itself":   {FunctionResponse: &event.FunctionResponse{ID: first[0].FunctionCalls()[0].ID, Name: "pay", Response: json.RawMessage(`{"paid":7}`)}},
-		"the call as login": {FunctionResponse: &event.FunctionResponse{ID: id, Name: agent.CredentialCall, Response: json.RawMessage(`{}`)}},
+		"the call as login": {FunctionResponse: &event.FunctionResponse{ID: id, Name: tool.CredentialCall, Response: json.RawMessage(`{}`)}},
 	} {
 		if _, err := c.send(&event.Content{Role: event.RoleUser, Parts: []*event.Part{part}}); err == nil || !strings.Contains(err.Error(), part.FunctionResponse.ID) {
 			t.Errorf("%s: %v", name, err)

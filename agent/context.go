@@ -81,7 +81,7 @@ func (c *Context) Memory() tool.Memory { return c.inv.Memory }
 func (c *Context) enter(a *Agent) *Context {
 	sub := *c
 	// A custom agent may speak after its children, so none of them is last.
-	sub.last = c.last && (c.agent == nil || c.agent.kind != KindCustom)
+	sub.last = c.last && (c.agent == nil || c.agent.kind != agentrt.KindCustom)
 	sub.agent, sub.box, sub.executions = a, nil, nil
 	if l := a.llm; l != nil && len(l.cfg.Toolsets) == 0 {
 		sub.box = l.prepared(a)

@@ -137,7 +137,7 @@ func (p *played) logins() *fakeCredentials {
 	d := &fakeCredentials{keys: map[string]string{}}
 	for _, ev := range p.events {
 		for _, r := range ev.FunctionResponses() {
-			if ev.Author == event.User && agent.IsCredentialCall(r.Name) {
+			if ev.Author == event.User && tool.IsCredentialCall(r.Name) {
 				d.keys["k"] = "token"
 			}
 		}
@@ -214,7 +214,7 @@ func (p *played) unmade(id string, at moment) bool {
 func (p *played) approved() map[string]string {
 	calls := map[string]string{}
 	for _, r := range p.message.FunctionResponses() {
-		if r.Name != agent.ConfirmationCall || string(r.Response) != `{"confirmed":true}` {
+		if r.Name != tool.ConfirmationCall || string(r.Response) != `{"confirmed":true}` {
 			continue
 		}
 		for _, ev := range p.events[:p.first] {
@@ -274,7 +274,7 @@ func (s scene) account(t *testing.T, w *world, p *played, at moment) {
 	}
 	for i, ev := range p.events[p.first:] {
 		fresh := p.first+i >= at.events
-		if calls := ev.FunctionCalls(); len(calls) > 0 && (calls[0].Name == agent.ConfirmationCall || calls[0].Name == tool.InputCall || agent.IsCredentialCall(calls[0].Name)) {
+		if calls := ev.FunctionCalls(); len(calls) > 0 && (calls[0].Name == tool.ConfirmationCall || calls[0].Name == tool.InputCall || tool.IsCredentialCall(calls[0].Name)) {
 			for _, call := range calls {
 				answers[call.ID]++ // by the user, later
 			}

@@ -1,32 +1,22 @@
 package agent
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 
 	"github.com/parley-run/parley/credential"
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/wire"
+	"github.com/parley-run/parley/tool"
 )
-
-// The names of the function call that asks a user to log in. A client answers it;
-// models do not see it.
-const (
-	CredentialCall    = "svc_request_credential" //nolint:gosec // the name of a call
-	CredentialCallADK = "adk_request_credential" //nolint:gosec // the name of a call
-)
-
-// IsCredentialCall reports whether a call of that name asks a user to log in.
-func IsCredentialCall(name string) bool { return name == CredentialCall || name == CredentialCallADK }
 
 // WithCredentialCall returns a copy of the tree below root that asks users to log
-// in with the call of that name: CredentialCall or CredentialCallADK. An application
+// in with the call of that name: tool.CredentialCall or tool.CredentialCallADK. An application
 // uses it if its clients know another name than those of the other applications on
 // the server, whose name the configuration sets. A request may choose a name too.
 func WithCredentialCall(root *Agent, name string) (*Agent, error) {
-	if !IsCredentialCall(name) {
-		return nil, fmt.Errorf("the credential call of agent %s: %q is neither %s nor %s", root.name, name, CredentialCall, CredentialCallADK)
+	if !tool.IsCredentialCall(name) {
+		return nil, fmt.Errorf("the credential call of agent %s: %q is neither %s nor %s", root.name, name, tool.CredentialCall, tool.CredentialCallADK)
 	}
 	root = root.clone()
 	root.credentialCall = name
@@ -38,7 +28,7 @@ func (inv *invocation) credentialCall() string {
 	if inv.CredentialCall != "" {
 		return inv.CredentialCall
 	}
-	return CredentialCall
+	return tool.CredentialCall
 }
 
 // login is a credential that calls need, and the first of those calls.
@@ -105,7 +95,7 @@ func (c *Context) askLogin(l login, emit Emit) error {
 	}
 	name := c.inv.credentialCall()
 	args := []byte{'{'}
-	if name == CredentialCall {
+	if name == tool.CredentialCall {
 		// assistant-ui, which knows the ADK's name only, would answer with this id,
 		// and then fail since the id is that of a call with another name.
 		args = append(wire.Quote(append(args, `"function_call_id":`...), l.call), ',')
@@ -128,36 +118,14 @@ func (c *Context) askLogin(l login, emit Emit) error {
 
 // askedFor is what a call asks the user for, nil if it is not such a call.
 func askedFor(call *event.FunctionCall) *credential.Config {
-	if !IsCredentialCall(call.Name) {
+	if !tool.IsCredentialCall(call.Name) {
 		return nil
 	}
-	cfg, err := AskedConfig(call)
+	cfg, err := tool.AskedConfig(call)
 	if err != nil {
 		return nil
 	}
 	return cfg
-}
-
-// AskedConfig returns the login that a call of CredentialCall asks for.
-func AskedConfig(call *event.FunctionCall) (cfg *credential.Config, err error) {
-	err = wire.Decode(call.Args, func(r *wire.Reader) error {
-		// Both spellings are there, each spelled so within. They say the same.
-		return r.Members(func(name string) error {
-			if name != "authConfig" && name != "auth_config" || cfg != nil {
-				return r.Skip()
-			}
-			var doc json.RawMessage
-			if err := r.Raw(&doc); err != nil {
-				return err
-			}
-			cfg, err = credential.DecodeConfig(doc)
-			return err
-		})
-	})
-	if err == nil && cfg == nil {
-		err = fmt.Errorf("the call %s asks for nothing", call.ID)
-	}
-	return cfg, err
 }
 
 // waited are the calls of this agent that waited for the logins which the user
@@ -196,7 +164,7 @@ func (c *Context) waited() *event.Event {
 
 // request is what the user was asked for by the call that r answers.
 func (c *Context) request(r *event.FunctionResponse) *credential.Config {
-	if !IsCredentialCall(r.Name) {
+	if !tool.IsCredentialCall(r.Name) {
 		return nil
 	}
 	for i := c.inv.Log.Len() - 1; i >= 0; i-- {

@@ -116,8 +116,8 @@ func (o *loginChat) answer(ev *event.Event) ([]*event.Event, error) {
 func brief(events []*event.Event) string {
 	var lines []string
 	for line := range strings.SplitSeq(story(events), "\n") {
-		if at := strings.Index(line, agent.CredentialCall); at >= 0 {
-			line = line[:at] + agent.CredentialCall
+		if at := strings.Index(line, tool.CredentialCall); at >= 0 {
+			line = line[:at] + tool.CredentialCall
 		}
 		lines = append(lines, line)
 	}
@@ -190,7 +190,7 @@ a: Here it is. (end)`)
 	// The model has never seen the login.
 	for _, content := range m.Requests()[1].Contents() {
 		for _, p := range content.Parts {
-			if p.FunctionCall != nil && agent.IsCredentialCall(p.FunctionCall.Name) || p.FunctionResponse != nil && agent.IsCredentialCall(p.FunctionResponse.Name) {
+			if p.FunctionCall != nil && tool.IsCredentialCall(p.FunctionCall.Name) || p.FunctionResponse != nil && tool.IsCredentialCall(p.FunctionResponse.Name) {
 				t.Error("the model sees the request")
 			}
 		}

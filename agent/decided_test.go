@@ -6,6 +6,7 @@ import (
 
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/agentrt"
+	"github.com/parley-run/parley/tool"
 )
 
 // The confirmation of a call does not confirm that of another agent with the same id,
@@ -17,11 +18,11 @@ func TestDecidedForAnotherAgent(t *testing.T) {
 	}
 	asked := func(author string) *event.Event {
 		return &event.Event{Author: author, Content: &event.Content{Parts: []*event.Part{{FunctionCall: &event.FunctionCall{
-			ID: "ask-" + author, Name: ConfirmationCall, Args: json.RawMessage(`{"originalFunctionCall":{"id":"call_1"}}`),
+			ID: "ask-" + author, Name: tool.ConfirmationCall, Args: json.RawMessage(`{"originalFunctionCall":{"id":"call_1"}}`),
 		}}}}}
 	}
 	yes := &event.Event{Author: event.User, Content: &event.Content{Parts: []*event.Part{{FunctionResponse: &event.FunctionResponse{
-		ID: "ask-b", Name: ConfirmationCall, Response: json.RawMessage(`{"confirmed":true}`),
+		ID: "ask-b", Name: tool.ConfirmationCall, Response: json.RawMessage(`{"confirmed":true}`),
 	}}}}}
 	log := agentrt.NewPrivateLog(nil, []*event.Event{called("a"), called("b"), asked("a"), asked("b"), yes})
 	for name, want := range map[string]bool{"a": false, "b": true} {

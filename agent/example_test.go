@@ -175,7 +175,7 @@ func ExampleNewLLM_confirmation() {
 			}
 			for _, call := range ev.FunctionCalls() {
 				fmt.Println("call:", call.Name)
-				if call.Name == agent.ConfirmationCall {
+				if call.Name == tool.ConfirmationCall {
 					question = call.ID
 				}
 			}
@@ -186,7 +186,7 @@ func ExampleNewLLM_confirmation() {
 	}
 	say(event.Text(event.RoleUser, "Remove the file /tmp/x"))
 	say(&event.Content{Role: event.RoleUser, Parts: []*event.Part{{FunctionResponse: &event.FunctionResponse{
-		ID: question, Name: agent.ConfirmationCall, Response: []byte(`{"confirmed":true}`),
+		ID: question, Name: tool.ConfirmationCall, Response: []byte(`{"confirmed":true}`),
 	}}}})
 	// Output:
 	// call: remove_file

@@ -17,7 +17,7 @@ import (
 // approval. A model, which may have been talked into it, cannot make such a call:
 // neither the user nor the model is to take it for one.
 func TestModelCannotMakeReservedCalls(t *testing.T) {
-	for _, name := range []string{agent.CredentialCall, agent.CredentialCallADK, agent.ConfirmationCall, tool.InputCall, tool.ChoiceCall} {
+	for _, name := range []string{tool.CredentialCall, tool.CredentialCallADK, tool.ConfirmationCall, tool.InputCall, tool.ChoiceCall} {
 		t.Run(name, func(t *testing.T) {
 			call := func(partial bool) *model.Response {
 				return &model.Response{Partial: partial, Content: &event.Content{Parts: []*event.Part{

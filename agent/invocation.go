@@ -30,7 +30,7 @@ func (engine) NewWorkflow(cfg *workflowrt.Config) (agentrt.Agent, error) {
 	for _, cb := range cfg.AfterAgent {
 		c.AfterAgent = append(c.AfterAgent, cb)
 	}
-	a, err := build(c, KindWorkflow, func(ctx *Context, emit Emit) error { return runGraph(cfg.Graph, ctx, emit) })
+	a, err := build(c, agentrt.KindWorkflow, func(ctx *Context, emit Emit) error { return runGraph(cfg.Graph, ctx, emit) })
 	if err != nil {
 		return nil, err
 	}
@@ -93,11 +93,11 @@ func (a *Agent) onlyModels() bool {
 		return false
 	}
 	switch a.kind {
-	case KindLLM:
+	case agentrt.KindLLM:
 		if a.llm.coder != nil || len(a.llm.cfg.BeforeModel)+len(a.llm.cfg.AfterModel) > 0 {
 			return false
 		}
-	case KindSequential, KindParallel, KindLoop:
+	case agentrt.KindSequential, agentrt.KindParallel, agentrt.KindLoop:
 	default:
 		return false
 	}

@@ -44,8 +44,8 @@ func TestAgentAsToolAsks(t *testing.T) {
 		answer *event.FunctionResponse
 		hears  string
 	}{
-		"approved": {"pay", &event.FunctionResponse{Name: agent.ConfirmationCall, Response: json.RawMessage(`{"confirmed":true}`)}, `{"paid":7}`},
-		"rejected": {"pay", &event.FunctionResponse{Name: agent.ConfirmationCall, Response: json.RawMessage(`{"confirmed":false}`)}, `{"error":"This tool call is rejected."}`},
+		"approved": {"pay", &event.FunctionResponse{Name: tool.ConfirmationCall, Response: json.RawMessage(`{"confirmed":true}`)}, `{"paid":7}`},
+		"rejected": {"pay", &event.FunctionResponse{Name: tool.ConfirmationCall, Response: json.RawMessage(`{"confirmed":false}`)}, `{"error":"This tool call is rejected."}`},
 		"input":    {tool.InputCall, &event.FunctionResponse{Name: tool.InputCall, Response: json.RawMessage(`{"result":"four"}`)}, `{"result":"four"}`},
 		"later":    {"approve", &event.FunctionResponse{Name: "approve", Response: json.RawMessage(`{"ok":true}`)}, `{"ok":true}`},
 	} {

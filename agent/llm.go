@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/agentrt"
 	"github.com/parley-run/parley/model"
 	"github.com/parley-run/parley/tool"
 	"github.com/parley-run/parley/tool/code"
@@ -147,7 +148,7 @@ func NewLLM(cfg LLMConfig) (*Agent, error) {
 	a, err := build(Config{
 		Name: cfg.Name, Description: cfg.Description, SubAgents: cfg.SubAgents,
 		BeforeAgent: cfg.BeforeAgent, AfterAgent: cfg.AfterAgent,
-	}, KindLLM, l.run)
+	}, agentrt.KindLLM, l.run)
 	if err != nil {
 		return nil, err
 	}
@@ -155,17 +156,10 @@ func NewLLM(cfg LLMConfig) (*Agent, error) {
 	return a, nil
 }
 
-// Info describes an agent that is driven by a model.
-type Info struct {
-	Model       string
-	Instruction string
-	Tools       []tool.Declaration
-}
-
-// Info describes the agent; ok is false if no model drives it.
-func (a *Agent) Info() (info Info, ok bool) {
+func (engine) Info(one agentrt.Agent) (info agentrt.Info, ok bool) {
+	a := one.(*Agent)
 	if a.llm == nil {
-		return Info{}, false
+		return agentrt.Info{}, false
 	}
 	info.Instruction = a.llm.cfg.Instruction
 	for one := a; one != nil; one = one.parent {

@@ -15,6 +15,7 @@ import (
 	"github.com/parley-run/parley/internal/agentrt"
 	"github.com/parley-run/parley/internal/testkit/nodes"
 	"github.com/parley-run/parley/model/scripted"
+	"github.com/parley-run/parley/tool"
 )
 
 // keyed is a login with the given key.
@@ -73,7 +74,7 @@ func TestNodeLogsIn(t *testing.T) {
 	o := newNodeChat(t, workflow.Chain(workflow.Start, member("mail", &calls, false), nodes.Adds("end")))
 	resume := &agentrt.Resume{Agent: "wf", InvocationID: "run-1"}
 	events, err := o.run(event.Text(event.RoleUser, "go"), nil)
-	if !errors.Is(err, agent.ErrWaiting) || calls > 0 || len(events) != 1 || !agent.IsCredentialCall(events[0].FunctionCalls()[0].Name) || len(events[0].LongRunningToolIDs) != 1 {
+	if !errors.Is(err, agent.ErrWaiting) || calls > 0 || len(events) != 1 || !tool.IsCredentialCall(events[0].FunctionCalls()[0].Name) || len(events[0].LongRunningToolIDs) != 1 {
 		t.Fatalf("the end is %v after %d calls:\n%s", err, calls, story(events))
 	}
 	if doc, err := json.Marshal(events[0]); err != nil || strings.Contains(string(doc), "hunter2") {
@@ -207,7 +208,7 @@ func TestNodeLogsInForTheNextAttempt(t *testing.T) {
 	o.desk.keys["k"] = "old"
 	events, err := o.run(event.Text(event.RoleUser, "go"), nil)
 	asked := events[len(events)-1]
-	if !errors.Is(err, agent.ErrWaiting) || calls != 1 || asked.Partial || !agent.IsCredentialCall(asked.FunctionCalls()[0].Name) {
+	if !errors.Is(err, agent.ErrWaiting) || calls != 1 || asked.Partial || !tool.IsCredentialCall(asked.FunctionCalls()[0].Name) {
 		t.Fatalf("the end is %v after %d calls:\n%s", err, calls, story(events))
 	}
 	o.desk.keys["k"] = "new"
@@ -217,7 +218,7 @@ func TestNodeLogsInForTheNextAttempt(t *testing.T) {
 	}
 }
 
-const answerLogin = "answer " + agent.CredentialCall
+const answerLogin = "answer " + tool.CredentialCall
 
 // A run that is taken over at any moment asks for a login once, and runs the function
 // when it is there.

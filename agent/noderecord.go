@@ -9,6 +9,7 @@ import (
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/agentrt"
 	"github.com/parley-run/parley/internal/schema"
+	"github.com/parley-run/parley/tool"
 )
 
 // nodeRecords is what the log says about the runs of nodes: of this run, if
@@ -53,7 +54,7 @@ func (r *nodeRecord) open() bool {
 
 // inputs are the requests whose answers are for the function. Logins are not.
 func (r *nodeRecord) inputs() []request {
-	isLogin := func(q request) bool { return q.call != nil && IsCredentialCall(q.call.Name) }
+	isLogin := func(q request) bool { return q.call != nil && tool.IsCredentialCall(q.call.Name) }
 	if !slices.ContainsFunc(r.asked, isLogin) {
 		return r.asked
 	}

@@ -295,7 +295,7 @@ func TestWithPluginsLeavesTheTreeAsItWas(t *testing.T) {
 	if seen != 2 {
 		t.Errorf("the plugin was called %d times in a run of the copy, want once for each agent", seen)
 	}
-	if other := agent.Must(agent.WithCredentialCall(root, agent.CredentialCallADK)); agentrt.CredentialCall(root) != "" || agentrt.CredentialCall(other) != agent.CredentialCallADK {
+	if other := agent.Must(agent.WithCredentialCall(root, tool.CredentialCallADK)); agentrt.CredentialCall(root) != "" || agentrt.CredentialCall(other) != tool.CredentialCallADK {
 		t.Error("WithCredentialCall has changed its argument")
 	}
 }

@@ -111,7 +111,7 @@ func NewRemote(cfg RemoteConfig) (*Agent, error) {
 		cfg.Patience = 2 * time.Minute
 	}
 	r := &remote{cfg: cfg}
-	a, err := build(cfg.Config, KindRemote, r.run)
+	a, err := build(cfg.Config, agentrt.KindRemote, r.run)
 	if err != nil {
 		return nil, err
 	}

@@ -331,7 +331,7 @@ func TestRemoteLogin(t *testing.T) {
 	if err := start(nil); !errors.Is(err, agent.ErrWaiting) || len(o.messages) != 0 {
 		t.Fatalf("%v, %d messages:\n%s", err, len(o.messages), story(p.events))
 	}
-	answer, resume := messageOf(t, p.tape, "answer "+agent.CredentialCall)
+	answer, resume := messageOf(t, p.tape, "answer "+tool.CredentialCall)
 	p.id = "run-2"
 	if err := p.emit(&event.Event{Author: event.User, Content: answer}); err != nil {
 		t.Fatal(err)

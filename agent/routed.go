@@ -30,7 +30,7 @@ func NewRouted(cfg Config, route Route) (*Agent, error) {
 	if route == nil {
 		return nil, fmt.Errorf("new agent %s: it has no route", cfg.Name)
 	}
-	return build(cfg, KindRouted, func(ctx *Context, emit Emit) error { return ctx.agent.routed(ctx, emit, route) })
+	return build(cfg, agentrt.KindRouted, func(ctx *Context, emit Emit) error { return ctx.agent.routed(ctx, emit, route) })
 }
 
 func (a *Agent) routed(ctx *Context, emit Emit, route Route) error {

@@ -7,6 +7,7 @@ import (
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/agentrt"
 	"github.com/parley-run/parley/model"
+	"github.com/parley-run/parley/tool"
 )
 
 // A client can call one tool of an agent, without a model: the run begins with an
@@ -56,9 +57,9 @@ func originOf(log agentrt.Log, id string, n int) *event.Event {
 			switch about := liftedIn(ev); {
 			case about != nil:
 				id = about.Call
-			case call.Name == ConfirmationCall:
+			case call.Name == tool.ConfirmationCall:
 				id = askedAbout(call)
-			case IsCredentialCall(call.Name):
+			case tool.IsCredentialCall(call.Name):
 				id = loginFor(call)
 			default:
 				return ev

@@ -146,7 +146,7 @@ func (r *nodeRecord) decisions(id string) map[string]*tool.Confirmation {
 	}
 	all := map[string]*tool.Confirmation{}
 	for _, q := range r.asked {
-		if q.call != nil && q.call.Name == ConfirmationCall && q.response != nil {
+		if q.call != nil && q.call.Name == tool.ConfirmationCall && q.response != nil {
 			all[id] = decision(q.call, q.response)
 		}
 	}

@@ -77,7 +77,7 @@ func TestToolNodeLogsIn(t *testing.T) {
 	t.Parallel()
 	o := &loginChat{t: t, log: agentrt.NewPrivateLog(nil, nil), desk: &fakeCredentials{keys: map[string]string{}}, root: toolGraph(protected("mail", "k"))}
 	events, err := o.run(event.Text(event.RoleUser, "go"), nil)
-	if !errors.Is(err, agent.ErrWaiting) || len(events) != 2 || !agent.IsCredentialCall(events[1].FunctionCalls()[0].Name) {
+	if !errors.Is(err, agent.ErrWaiting) || len(events) != 2 || !tool.IsCredentialCall(events[1].FunctionCalls()[0].Name) {
 		t.Fatalf("the end is %v:\n%s", err, story(events))
 	}
 	o.desk.keys["k"] = "token"

@@ -313,7 +313,7 @@ func TestAnswerReadsOnlyNewEvents(t *testing.T) {
 					FunctionResponse: &event.FunctionResponse{ID: call, Name: "f", Response: json.RawMessage(`{"ok":true}`)},
 				}}}
 				waits := "a"
-				if root.kind == KindWorkflow {
+				if root.kind == agentrt.KindWorkflow {
 					waits = "root"
 				}
 				if _, read[turn], err = run(id+"-answer", answer, &agentrt.Resume{Agent: waits, InvocationID: id}); err != nil {

@@ -15,7 +15,7 @@ import (
 
 // NewSequential returns an agent that runs its sub-agents one after the other.
 func NewSequential(cfg Config) (*Agent, error) {
-	return build(cfg, KindSequential, func(ctx *Context, emit Emit) error {
+	return build(cfg, agentrt.KindSequential, func(ctx *Context, emit Emit) error {
 		return ctx.agent.inOrder(ctx, emit, true, func() bool { return false })
 	})
 }
@@ -25,7 +25,7 @@ func NewSequential(cfg Config) (*Agent, error) {
 // rounds (0: no limit). After it has waited for an answer it continues in the
 // same round.
 func NewLoop(cfg Config, maxIterations int) (*Agent, error) {
-	return build(cfg, KindLoop, func(ctx *Context, emit Emit) error {
+	return build(cfg, agentrt.KindLoop, func(ctx *Context, emit Emit) error {
 		a, round := ctx.agent, 0
 		if ctx.resume != nil && maxIterations > 0 {
 			round = min(ctx.looped(), maxIterations-1)
@@ -128,7 +128,7 @@ func (a *Agent) inOrder(ctx *Context, emit Emit, final bool, stopped func() bool
 // NewParallel returns an agent that runs its sub-agents at the same time. Each
 // has a branch of its own, and does not see the events of the others.
 func NewParallel(cfg Config) (*Agent, error) {
-	return build(cfg, KindParallel, func(ctx *Context, emit Emit) error {
+	return build(cfg, agentrt.KindParallel, func(ctx *Context, emit Emit) error {
 		if ctx.resume != nil {
 			return ctx.agent.resumeBranches(ctx, emit)
 		}

@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/parley-run/parley"
-	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/testkit/leak"
 	"github.com/parley-run/parley/replay"
@@ -130,7 +129,7 @@ func TestApproval(t *testing.T) {
 					t.Fatalf("%s: %v", turn.say, err)
 				}
 				for _, call := range ev.FunctionCalls() {
-					if call.Name == agent.ConfirmationCall {
+					if call.Name == tool.ConfirmationCall {
 						question = call.ID
 					}
 				}
@@ -144,7 +143,7 @@ func TestApproval(t *testing.T) {
 		}
 		if turn.decide != "" {
 			talk(&event.Content{Role: event.RoleUser, Parts: []*event.Part{{FunctionResponse: &event.FunctionResponse{
-				ID: question, Name: agent.ConfirmationCall, Response: json.RawMessage(turn.decide),
+				ID: question, Name: tool.ConfirmationCall, Response: json.RawMessage(turn.decide),
 			}}}})
 		}
 		if !strings.Contains(said, turn.hears) {

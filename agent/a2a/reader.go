@@ -12,6 +12,7 @@ import (
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/a2apart"
 	"github.com/parley-run/parley/internal/bounded"
+	"github.com/parley-run/parley/tool"
 )
 
 // reader translates what the other server says about one task.
@@ -72,7 +73,7 @@ func speak(parts []*event.Part, longRunning []string) *event.Event {
 	var list []*event.Part
 	for _, p := range parts {
 		call := p.FunctionCall
-		if call == nil || !agent.IsCredentialCall(call.Name) {
+		if call == nil || !tool.IsCredentialCall(call.Name) {
 			list = append(list, p)
 			continue
 		}
@@ -91,7 +92,7 @@ func speak(parts []*event.Part, longRunning []string) *event.Event {
 
 // loginAddress returns where the user can log in, if the call says so.
 func loginAddress(call *event.FunctionCall) string {
-	cfg, err := agent.AskedConfig(call)
+	cfg, err := tool.AskedConfig(call)
 	if err != nil || cfg == nil || cfg.Exchanged == nil || cfg.Exchanged.OAuth2 == nil {
 		return ""
 	}

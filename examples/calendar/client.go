@@ -10,9 +10,9 @@ import (
 	"net/url"
 
 	"github.com/parley-run/parley"
-	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/credential"
 	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/tool"
 )
 
 // visitor is a client of the agent. It runs it in process; over HTTP the events
@@ -37,7 +37,7 @@ func (v *visitor) say(ctx context.Context, text string) error {
 				return err
 			}
 			for _, call := range ev.FunctionCalls() {
-				if agent.IsCredentialCall(call.Name) {
+				if tool.IsCredentialCall(call.Name) {
 					request = call
 				}
 			}
@@ -56,7 +56,7 @@ func (v *visitor) say(ctx context.Context, text string) error {
 
 // logIn sends the user to the provider, and makes the answer to the request.
 func (v *visitor) logIn(ctx context.Context, request *event.FunctionCall) (*event.Content, error) {
-	asked, err := agent.AskedConfig(request)
+	asked, err := tool.AskedConfig(request)
 	if err != nil {
 		return nil, err
 	}
@@ -80,7 +80,7 @@ func (v *visitor) logIn(ctx context.Context, request *event.FunctionCall) (*even
 // show prints an event.
 func (v *visitor) show(ev *event.Event) {
 	for _, call := range ev.FunctionCalls() {
-		if !agent.IsCredentialCall(call.Name) {
+		if !tool.IsCredentialCall(call.Name) {
 			fmt.Fprintf(v.out, "  → %s %s\n", call.Name, call.Args)
 		}
 	}

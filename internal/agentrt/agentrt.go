@@ -89,7 +89,7 @@ type Invocation struct {
 	// that is used as a tool, for that of the run.
 	Models func(name string) (model.Model, error)
 	// CredentialCall is the name of the call that asks the user to log in;
-	// empty for agent.CredentialCall.
+	// empty for tool.CredentialCall.
 	CredentialCall string
 	// Artifacts are the files of the session and of its user; nil if they are
 	// not supported.
@@ -160,6 +160,28 @@ func CredentialCall(root Agent) string { return engine.CredentialCall(root) }
 // and a call of a tool only one with a function call.
 func OnlyModels(root Agent) bool { return engine.OnlyModels(root) }
 
+// The kinds of agents, by the names that the SDKs give them.
+const (
+	KindLLM        = "LlmAgent"
+	KindSequential = "SequentialAgent"
+	KindParallel   = "ParallelAgent"
+	KindLoop       = "LoopAgent"
+	KindRouted     = "RoutedAgent"
+	KindCustom     = "BaseAgent"
+	KindWorkflow   = "Workflow"
+	KindRemote     = "RemoteA2AAgent"
+)
+
+// Info describes an agent that is driven by a model.
+type Info struct {
+	Model       string
+	Instruction string
+	Tools       []tool.Declaration
+}
+
+// InfoOf describes an agent; ok is false if no model drives it.
+func InfoOf(a Agent) (info Info, ok bool) { return engine.Info(a) }
+
 // Models iterates over the agents of the tree that a model drives, each with its model:
 // its own, or that of the nearest agent above it. Agents without one are left out.
 func Models(root Agent) iter.Seq2[Agent, model.Model] { return engine.Models(root) }
@@ -185,6 +207,7 @@ type Engine interface {
 	OnlyModels(root Agent) bool
 	Models(root Agent) iter.Seq2[Agent, model.Model]
 	ModelConfig(a Agent) *model.Config
+	Info(a Agent) (info Info, ok bool)
 	InputSchema(root Agent) json.RawMessage
 	IsReserved(call string) bool
 }

@@ -45,7 +45,7 @@ func Unmade(ev *event.Event, r *event.FunctionResponse) bool {
 }
 
 // WaitingCall returns the id of the call that waits for the login which a call of
-// agent.CredentialCall asks for; empty if the arguments do not have it.
+// tool.CredentialCall asks for; empty if the arguments do not have it.
 func WaitingCall(call *event.FunctionCall) (id string) {
 	if err := json.Unmarshal(call.Args, &struct {
 		ID *string `json:"functionCallId"`

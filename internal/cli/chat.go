@@ -15,8 +15,8 @@ import (
 	"sync/atomic"
 
 	"github.com/parley-run/parley"
-	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/tool"
 )
 
 // chat is one conversation with an agent.
@@ -247,7 +247,7 @@ func (c *chat) watch(ev *event.Event) {
 	}
 	for _, call := range ev.FunctionCalls() {
 		switch {
-		case agent.IsCredentialCall(call.Name):
+		case tool.IsCredentialCall(call.Name):
 			c.asked = append(c.asked, call)
 		case slices.Contains(ev.LongRunningToolIDs, call.ID):
 			c.waiting = append(c.waiting, call)
@@ -279,7 +279,7 @@ func (c *chat) answer(text string) (*event.Content, error) {
 	if !json.Valid(response) {
 		return nil, fmt.Errorf("the answer to %s is not JSON: %s", id, value)
 	}
-	if !bytes.HasPrefix(response, []byte("{")) && !agent.IsCredentialCall(calls[at].Name) {
+	if !bytes.HasPrefix(response, []byte("{")) && !tool.IsCredentialCall(calls[at].Name) {
 		response = slices.Concat([]byte(`{"result":`), response, []byte("}"))
 	}
 	return answering(calls[at], response), nil

@@ -13,9 +13,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/loopback"
+	"github.com/parley-run/parley/tool"
 )
 
 // login is a tool's request that the user log in.
@@ -57,7 +57,7 @@ func (d *desk) take(ctx context.Context, call *event.FunctionCall) (*login, erro
 
 // login parses the request of a call, and chooses the redirect URI.
 func (d *desk) login(ctx context.Context, call *event.FunctionCall) (*login, error) {
-	asked, err := agent.AskedConfig(call)
+	asked, err := tool.AskedConfig(call)
 	if err != nil {
 		return nil, err
 	}

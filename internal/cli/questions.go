@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/tool"
 )
@@ -40,7 +39,7 @@ func questionIn(call *event.FunctionCall) *question {
 	}
 	q := &question{call: call}
 	switch call.Name {
-	case agent.ConfirmationCall:
+	case tool.ConfirmationCall:
 		q.text = strings.TrimSpace(fmt.Sprintf("%s\n  %s %s", args.Confirmation.Hint, args.Original.Name, short(args.Original.Args)))
 		if len(args.Confirmation.Payload) > 0 {
 			q.text += "\n  payload: " + short(args.Confirmation.Payload)
@@ -94,7 +93,7 @@ func (c *chat) reply(line string) *event.Content {
 	}
 	var response json.RawMessage
 	switch {
-	case q.call.Name != agent.ConfirmationCall:
+	case q.call.Name != tool.ConfirmationCall:
 		response = q.answer(line)
 	case slices.Contains([]string{"y", "yes"}, strings.ToLower(line)):
 		response = json.RawMessage(`{"confirmed":true}`)

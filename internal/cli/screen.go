@@ -9,8 +9,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/tool"
 )
 
 // screen shows a conversation as it arrives.
@@ -53,7 +53,7 @@ func (s *screen) show(ev *event.Event) {
 	s.whole(ev.Author, text)
 	for _, part := range ev.Content.Parts {
 		switch {
-		case part.FunctionCall != nil && (agent.IsCredentialCall(part.FunctionCall.Name) || questionIn(part.FunctionCall) != nil):
+		case part.FunctionCall != nil && (tool.IsCredentialCall(part.FunctionCall.Name) || questionIn(part.FunctionCall) != nil):
 			// The user is told what to do when the turn is over.
 		case part.FunctionCall != nil:
 			s.note("→", part.FunctionCall.Name, short(part.FunctionCall.Args))

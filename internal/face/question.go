@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"strconv"
 
-	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/credential"
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/run"
@@ -50,7 +49,7 @@ type Question struct {
 func QuestionOf(call *event.FunctionCall) *Question {
 	q := &Question{ID: call.ID, Name: call.Name}
 	switch {
-	case call.Name == agent.ConfirmationCall:
+	case call.Name == tool.ConfirmationCall:
 		var args struct {
 			Original struct {
 				ID   string          `json:"id"`
@@ -67,14 +66,14 @@ func QuestionOf(call *event.FunctionCall) *Question {
 		if p := args.Confirmation.Payload; len(p) > 0 && string(p) != "null" {
 			q.Payload = p
 		}
-	case agent.IsCredentialCall(call.Name):
+	case tool.IsCredentialCall(call.Name):
 		q.Kind = Login
 		var args struct {
 			Call string `json:"functionCallId"`
 		}
 		_ = json.Unmarshal(call.Args, &args)
 		q.Call = args.Call
-		if cfg, err := agent.AskedConfig(call); err == nil && cfg != nil && cfg.Exchanged != nil && cfg.Exchanged.OAuth2 != nil {
+		if cfg, err := tool.AskedConfig(call); err == nil && cfg != nil && cfg.Exchanged != nil && cfg.Exchanged.OAuth2 != nil {
 			q.AuthURI, q.config = cfg.Exchanged.OAuth2.AuthURI, cfg
 		}
 		q.Message = "Log in to continue."

@@ -10,6 +10,7 @@ import (
 	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/agent/workflow"
 	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/agentrt"
 )
 
 // Pair is a highlighted step: from an agent to a tool or back, or an agent alone if To is empty.
@@ -81,10 +82,10 @@ func (d *drawing) line(depth int, text string) {
 }
 
 // clusters are the kinds of agents that are drawn around their sub-agents.
-var clusters = map[agent.Kind]string{
-	agent.KindSequential: "Sequential Agent",
-	agent.KindParallel:   "Parallel Agent",
-	agent.KindLoop:       "Loop Agent",
+var clusters = map[string]string{
+	agentrt.KindSequential: "Sequential Agent",
+	agentrt.KindParallel:   "Parallel Agent",
+	agentrt.KindLoop:       "Loop Agent",
 }
 
 // agent draws an agent, what is below it, and the edges between them.
@@ -113,7 +114,7 @@ func (d *drawing) agent(depth int, a *agent.Agent) {
 		if next == len(subs) {
 			next = 0
 		}
-		if a.Kind() == agent.KindParallel || next == 0 && a.Kind() != agent.KindLoop {
+		if a.Kind() == agentrt.KindParallel || next == 0 && a.Kind() != agentrt.KindLoop {
 			continue
 		}
 		for _, from := range d.exits(sub) {
@@ -207,7 +208,7 @@ func (d *drawing) ends(a *agent.Agent, first bool) []string {
 	switch {
 	case !cluster || len(subs) == 0:
 		return []string{a.Name()}
-	case a.Kind() == agent.KindParallel: // all of them
+	case a.Kind() == agentrt.KindParallel: // all of them
 	case first:
 		subs = subs[:1]
 	default:
@@ -245,7 +246,7 @@ func (d *drawing) endsOf(a *agent.Agent, n *workflow.Node, first bool) []string 
 }
 
 func (d *drawing) tools(depth int, a *agent.Agent) {
-	info, _ := a.Info()
+	info, _ := agentrt.InfoOf(a)
 	for _, t := range info.Tools {
 		id := t.Name
 		if d.agents[id] { // an agent already has the name

@@ -9,9 +9,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/replay"
+	"github.com/parley-run/parley/tool"
 )
 
 // maxDifferences is how many differences of one call or event are told.
@@ -81,7 +81,7 @@ func withoutIDs(v any) any {
 		for _, member := range []string{"functionCall", "functionResponse", "originalFunctionCall"} {
 			if call, ok := v[member].(map[string]any); ok {
 				delete(call, "id")
-				if name, _ := call["name"].(string); agent.IsCredentialCall(name) {
+				if name, _ := call["name"].(string); tool.IsCredentialCall(name) {
 					delete(call, "args")
 				}
 			}

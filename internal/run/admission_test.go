@@ -127,7 +127,7 @@ func TestAdmissionReadsTheSessionOnce(t *testing.T) {
 			request: func(asked []call) run.Request {
 				parts := []*event.Part{{InlineData: &event.Blob{MIMEType: "text/plain", Data: []byte("x"), DisplayName: "f"}}}
 				for _, call := range asked {
-					parts = append(parts, part(call, map[bool]string{true: `{"confirmed":true}`, false: `"sk-typed-in"`}[call.Name == agent.ConfirmationCall]))
+					parts = append(parts, part(call, map[bool]string{true: `{"confirmed":true}`, false: `"sk-typed-in"`}[call.Name == tool.ConfirmationCall]))
 				}
 				return run.Request{SaveFiles: true, StateDelta: stateOf(t, `{"k":`+redact.Sealed+`}`), Message: &event.Content{Parts: parts}}
 			},
@@ -137,7 +137,7 @@ func TestAdmissionReadsTheSessionOnce(t *testing.T) {
 			request: func(asked []call) run.Request {
 				parts := []*event.Part{{InlineData: &event.Blob{MIMEType: "text/plain", Data: []byte("x"), DisplayName: "f"}}}
 				for _, call := range asked {
-					parts = append(parts, part(call, map[bool]string{true: `{"confirmed":true}`, false: `"sk-typed-in"`}[call.Name == agent.ConfirmationCall]))
+					parts = append(parts, part(call, map[bool]string{true: `{"confirmed":true}`, false: `"sk-typed-in"`}[call.Name == tool.ConfirmationCall]))
 				}
 				return run.Request{SaveFiles: true, Message: &event.Content{Parts: parts}}
 			},
@@ -240,7 +240,7 @@ func (q *question) ask(message *event.Content) {
 			q.Fatal(err)
 		}
 		for _, call := range ev.FunctionCalls() {
-			if call.Name == agent.ConfirmationCall {
+			if call.Name == tool.ConfirmationCall {
 				q.call = call
 				return
 			}

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/run"
 	"github.com/parley-run/parley/internal/wire"
@@ -30,7 +29,7 @@ func TestClientToolsAreChecked(t *testing.T) {
 		"none":       {tools: nil},
 		"no name":    {[]tool.Declaration{{}}, "tools.0.name"},
 		"odd name":   {[]tool.Declaration{{Name: "a b"}}, "tools.0.name"},
-		"reserved":   {[]tool.Declaration{{Name: agent.ConfirmationCall}}, "reserved"},
+		"reserved":   {[]tool.Declaration{{Name: tool.ConfirmationCall}}, "reserved"},
 		"question":   {[]tool.Declaration{{Name: tool.InputCall}}, "reserved"},
 		"choice":     {[]tool.Declaration{{Name: tool.ChoiceCall}}, "reserved"},
 		"twice":      {[]tool.Declaration{{Name: "a"}, {Name: "a"}}, "tools.1.name"},

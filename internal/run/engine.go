@@ -52,7 +52,7 @@ type Options struct {
 	// session, with ErrNotAllowed if not; nil allows every caller.
 	MayAnswer func(ctx context.Context, key session.Key, tool string) error
 	// CredentialCall is the name of the call that asks users to log in; empty means
-	// agent.CredentialCall.
+	// tool.CredentialCall.
 	CredentialCall string
 	// Peers reaches the other servers that share the store; nil if readers of their
 	// runs get whole events only.

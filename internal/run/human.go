@@ -70,7 +70,7 @@ func isText(m *event.Content) bool {
 }
 
 func hasWorkflow(a *agent.Agent) bool {
-	return a.Kind() == agent.KindWorkflow || slices.ContainsFunc(a.SubAgents(), hasWorkflow)
+	return a.Kind() == agentrt.KindWorkflow || slices.ContainsFunc(a.SubAgents(), hasWorkflow)
 }
 
 // checkAnswers refuses an answer that does not match its question before anything
@@ -81,7 +81,7 @@ func (a *admission) checkAnswers(ctx context.Context) error {
 	var l *log
 	for i, p := range req.Message.Parts {
 		r := p.FunctionResponse
-		if r == nil || r.Name != agent.ConfirmationCall && r.Name != tool.InputCall {
+		if r == nil || r.Name != tool.ConfirmationCall && r.Name != tool.InputCall {
 			continue
 		}
 		if l == nil {

@@ -9,11 +9,11 @@ import (
 	"slices"
 	"time"
 
-	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/agentrt"
 	"github.com/parley-run/parley/internal/wire"
 	"github.com/parley-run/parley/session"
+	"github.com/parley-run/parley/tool"
 )
 
 // ErrNotAllowed means that the caller may not answer a call.
@@ -142,14 +142,14 @@ func callIn(l *log, id string) *event.FunctionCall {
 func toolOf(l *log, call *event.FunctionCall) string {
 	id := ""
 	switch {
-	case call.Name == agent.ConfirmationCall:
+	case call.Name == tool.ConfirmationCall:
 		var args struct {
 			Original struct{ ID, Name string } `json:"originalFunctionCall"`
 		}
 		if json.Unmarshal(call.Args, &args) == nil && args.Original.Name != "" {
 			return args.Original.Name
 		}
-	case agent.IsCredentialCall(call.Name):
+	case tool.IsCredentialCall(call.Name):
 		id = agentrt.WaitingCall(call)
 	}
 	if id != "" {
@@ -192,7 +192,7 @@ func (a *admission) checkAnswerer(ctx context.Context) error {
 		return err
 	}
 	for _, r := range responses {
-		if agent.IsCredentialCall(r.Name) {
+		if tool.IsCredentialCall(r.Name) {
 			continue // the login is that of the user, not of those whom rules name
 		}
 		name := r.Name

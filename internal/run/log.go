@@ -7,11 +7,11 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/agentrt"
 	"github.com/parley-run/parley/internal/sessionrt"
 	"github.com/parley-run/parley/session"
+	"github.com/parley-run/parley/tool"
 )
 
 // log is the session as the agents of one run see it: the snapshot at its
@@ -292,7 +292,7 @@ func waitingCall(l *log, r *event.FunctionResponse) (*event.Event, error) {
 			if !asked {
 				return nil, fmt.Errorf("%w: %s", ErrAnswered, r.ID)
 			}
-			if call.Name != r.Name && (!agent.IsCredentialCall(call.Name) || !agent.IsCredentialCall(r.Name)) {
+			if call.Name != r.Name && (!tool.IsCredentialCall(call.Name) || !tool.IsCredentialCall(r.Name)) {
 				return nil, fmt.Errorf("%w: the call %s is of %s, not of %s", ErrUnknownCall, r.ID, call.Name, r.Name)
 			}
 			return ev, nil

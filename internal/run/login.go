@@ -8,13 +8,13 @@ import (
 	"io"
 	"slices"
 
-	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/credential"
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/agentrt"
 	"github.com/parley-run/parley/internal/run/stream"
 	"github.com/parley-run/parley/internal/wire"
 	"github.com/parley-run/parley/session"
+	"github.com/parley-run/parley/tool"
 )
 
 // Logins is the part of the credential broker that runs need.
@@ -67,7 +67,7 @@ func (a *admission) redeemLogins(ctx context.Context) error {
 	message.Parts = nil
 	for _, p := range req.Message.Parts {
 		r := p.FunctionResponse
-		if r == nil || !agent.IsCredentialCall(r.Name) {
+		if r == nil || !tool.IsCredentialCall(r.Name) {
 			message.Parts = append(message.Parts, p)
 			continue
 		}
@@ -81,7 +81,7 @@ func (a *admission) redeemLogins(ctx context.Context) error {
 			// call.
 			name = call.Name
 			req.CredentialCall = cmp.Or(req.CredentialCall, name)
-			asked, err := agent.AskedConfig(call)
+			asked, err := tool.AskedConfig(call)
 			if err != nil {
 				return err
 			}
@@ -109,7 +109,7 @@ func addressed(l *log, message *event.Content) *event.Content {
 	out := message // do not change the caller's value
 	for i, p := range message.Parts {
 		r := p.FunctionResponse
-		if r == nil || !agent.IsCredentialCall(r.Name) {
+		if r == nil || !tool.IsCredentialCall(r.Name) {
 			continue
 		}
 		id := askedBy(l, r.ID)
@@ -137,7 +137,7 @@ func askedBy(l *log, id string) string {
 			switch {
 			case call.ID == id:
 				return id
-			case agent.IsCredentialCall(call.Name) && agentrt.WaitingCall(call) == id:
+			case tool.IsCredentialCall(call.Name) && agentrt.WaitingCall(call) == id:
 				return call.ID
 			}
 		}
@@ -147,7 +147,7 @@ func askedBy(l *log, id string) string {
 
 func answersLogin(m *event.Content) bool {
 	for _, r := range m.FunctionResponses() {
-		if agent.IsCredentialCall(r.Name) {
+		if tool.IsCredentialCall(r.Name) {
 			return true
 		}
 	}
@@ -164,7 +164,7 @@ func (t *turn) completeLogins(ctx context.Context, l *log) error {
 		return f // it was reported before the run was taken over
 	}
 	for _, r := range t.req.Message.FunctionResponses() {
-		if !agent.IsCredentialCall(r.Name) {
+		if !tool.IsCredentialCall(r.Name) {
 			continue
 		}
 		asked, author := askedLogin(l, r.ID)
@@ -210,7 +210,7 @@ func askedLogin(l *log, id string) (*credential.Config, string) {
 		ev := l.At(i)
 		for _, call := range ev.FunctionCalls() {
 			if call.ID == id {
-				asked, err := agent.AskedConfig(call)
+				asked, err := tool.AskedConfig(call)
 				if err != nil {
 					return nil, ""
 				}

@@ -102,7 +102,7 @@ func TestRepeatedAnswer(t *testing.T) {
 		}
 	}
 	answer := run.Request{Key: key, IdempotencyKey: "k", Fingerprint: "f", Message: &event.Content{Role: event.RoleUser, Parts: []*event.Part{
-		{FunctionResponse: &event.FunctionResponse{ID: id, Name: agent.ConfirmationCall, Response: []byte(`{"confirmed":true}`)}},
+		{FunctionResponse: &event.FunctionResponse{ID: id, Name: tool.ConfirmationCall, Response: []byte(`{"confirmed":true}`)}},
 	}}}
 	r, err := h.Start(t.Context(), answer)
 	if err != nil {

@@ -28,7 +28,7 @@ const toolSessionTTL = 24 * time.Hour
 // checkCall refuses a call that cannot be made.
 func checkCall(root *agent.Agent, c *agentrt.ToolCall) error {
 	a := root.Find(c.Agent)
-	if a == nil || a.Kind() != agent.KindLLM {
+	if a == nil || a.Kind() != agentrt.KindLLM {
 		return &wire.Error{Type: "value_error", Path: []any{"agent"}, Msg: fmt.Sprintf("The application has no agent %q with tools", c.Agent)}
 	}
 	if c.Tool == "" || agentrt.IsReserved(c.Tool) {

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/tool"
 )
 
 // Nodes write what the stateSchema of their workflow declares, or their own.
@@ -161,7 +161,7 @@ export const rootAgent = new Workflow({ name: 'root', edges: [['START', fetch, a
 		return last, call
 	}
 	last, call := talk(event.Text(event.RoleUser, "go"))
-	if call == nil || !agent.IsCredentialCall(call.Name) {
+	if call == nil || !tool.IsCredentialCall(call.Name) {
 		t.Fatalf("it does not ask: %q\n%s", last, h.log)
 	}
 	answer := &event.FunctionResponse{ID: call.ID, Name: call.Name, Response: []byte(`{"result":"key-1234"}`)}

@@ -75,7 +75,7 @@ function get() { return tool.name; }
 `,
 	})
 	root := rootOf(t, apps, "app")
-	if info, _ := root.Info(); len(info.Tools) != 2 || info.Tools[0].Name != "get" || info.Tools[1].Name != "named" {
+	if info, _ := agentrt.InfoOf(root); len(info.Tools) != 2 || info.Tools[0].Name != "get" || info.Tools[1].Name != "named" {
 		t.Errorf("the tools are %+v", info.Tools)
 	}
 	if got := result(t, root, "get"); got != `{"result":"get"}` {
@@ -128,7 +128,7 @@ func TestToolsThatNeedLogins(t *testing.T) {
 export const rootAgent = new LlmAgent({ name: 'root', model: 'gemini-2.5-flash', tools: [
   new FunctionTool({ name: 'list', description: 'Lists.', authConfig: ` + config + `, execute: async () => 1 } as any),
 ] });`})
-		if info, _ := rootOf(t, apps, "app").Info(); len(info.Tools) != 1 || info.Tools[0].NeedsLogin != want {
+		if info, _ := agentrt.InfoOf(rootOf(t, apps, "app")); len(info.Tools) != 1 || info.Tools[0].NeedsLogin != want {
 			t.Errorf("%s: the tools are %+v", config, info.Tools)
 		}
 	}
@@ -145,7 +145,7 @@ export const rootAgent = new LlmAgent({ name: 'root', model: 'gemini-2.5-flash',
 	}
 	for _, effect := range []tool.Effect{tool.Once, tool.Ask, tool.Idempotent, tool.Pure} {
 		apps, _ := loadLogged(t, declare(string(effect)))
-		if info, _ := rootOf(t, apps, "app").Info(); len(info.Tools) != 1 || info.Tools[0].Effect != effect {
+		if info, _ := agentrt.InfoOf(rootOf(t, apps, "app")); len(info.Tools) != 1 || info.Tools[0].Effect != effect {
 			t.Errorf("%s: the tools are %+v", effect, info.Tools)
 		}
 	}

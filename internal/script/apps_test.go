@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/parley-run/parley/internal/agentrt"
 	"github.com/parley-run/parley/internal/testkit"
 )
 
@@ -345,7 +346,7 @@ export const before = ({ state }) => { state.set('seen', true); };
 	if got := result(t, root, "fine"); got != `{"result":"from yaml"}` {
 		t.Errorf("the tool says %s", got)
 	}
-	info, _ := root.Info()
+	info, _ := agentrt.InfoOf(root)
 	if root.Name() != "boss" || root.Find("step") == nil || len(info.Tools) != 2 || info.Instruction != "Be {adjective?} brief." {
 		t.Errorf("the agent is %s, %+v", root.Name(), info)
 	}

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/parley-run/parley/internal/agentrt"
 )
 
 // Schemas of an application's own zod are described by that.
@@ -19,7 +21,7 @@ const fine = new FunctionTool({ name: 'fine', description: '?', parameters: z.ob
 export const rootAgent = new LlmAgent({ name: 'root', model: 'scripted', tools: [fine] });
 `,
 	})
-	info, _ := rootOf(t, loadApps(t, dir), "app").Info()
+	info, _ := agentrt.InfoOf(rootOf(t, loadApps(t, dir), "app"))
 	if len(info.Tools) != 1 || !strings.Contains(string(info.Tools[0].Parameters), `"own"`) {
 		t.Errorf("the tools are %+v", info.Tools)
 	}

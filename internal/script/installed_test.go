@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/parley-run/parley/internal/agentrt"
 	"github.com/parley-run/parley/internal/testkit/nodejs"
 )
 
@@ -22,7 +23,7 @@ func TestInstalledPackages(t *testing.T) {
 	}
 	// A schema of zod 3 that contains itself has a reference to itself.
 	const category = `{"type":"object","properties":{"name":{"type":"string"},"children":{"$ref":"#/$defs/schema1"}},"required":["name"]`
-	info, _ := root.Info()
+	info, _ := agentrt.InfoOf(root)
 	for _, tool := range info.Tools {
 		want := map[string]string{
 			"tree": `{"type":"object","properties":{"root":` + category + `},"other":` + category + `},` +

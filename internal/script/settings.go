@@ -9,10 +9,10 @@ import (
 	"io/fs"
 	"path/filepath"
 
-	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/internal/bounded"
 	"github.com/parley-run/parley/internal/script/bundle"
 	"github.com/parley-run/parley/internal/script/engine"
+	"github.com/parley-run/parley/tool"
 )
 
 // settings are the member "parley" of the package.json of an application.
@@ -84,8 +84,8 @@ func settingsOf(dir string, within bundle.Bounds) (s settings, file string, err 
 	if err != nil {
 		return s, file, nil
 	}
-	if name := doc.Parley.CredentialCall; name != "" && !agent.IsCredentialCall(name) {
-		return s, file, fmt.Errorf("package.json: parley.credentialCall: %q is neither %s nor %s", name, agent.CredentialCall, agent.CredentialCallADK)
+	if name := doc.Parley.CredentialCall; name != "" && !tool.IsCredentialCall(name) {
+		return s, file, fmt.Errorf("package.json: parley.credentialCall: %q is neither %s nor %s", name, tool.CredentialCall, tool.CredentialCallADK)
 	}
 	return doc.Parley, file, nil
 }

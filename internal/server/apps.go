@@ -11,6 +11,7 @@ import (
 
 	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/internal/access"
+	"github.com/parley-run/parley/internal/agentrt"
 	"github.com/parley-run/parley/internal/run"
 	"github.com/parley-run/parley/session"
 	"github.com/parley-run/parley/tool"
@@ -85,7 +86,7 @@ func (s *Server) reachable(ctx context.Context, key session.Key) error {
 }
 
 type agentInfo struct {
-	Kind        agent.Kind    `json:"kind"`
+	Kind        string        `json:"kind"`
 	Description string        `json:"description"`
 	Model       string        `json:"model,omitempty"`
 	Instruction string        `json:"instruction,omitempty"`
@@ -124,7 +125,7 @@ func (s *Server) appInfo(w http.ResponseWriter, r *http.Request) error {
 
 func describe(a *agent.Agent, into map[string]agentInfo) {
 	one := agentInfo{Kind: a.Kind(), Description: a.Description(), Tools: []toolInfo{}, SubAgents: []string{}}
-	if info, ok := a.Info(); ok {
+	if info, ok := agentrt.InfoOf(a); ok {
 		one.Model, one.Instruction = info.Model, info.Instruction
 		if len(info.Tools) > 0 {
 			var tools toolInfo
@@ -138,7 +139,7 @@ func describe(a *agent.Agent, into map[string]agentInfo) {
 		one.SubAgents = append(one.SubAgents, sub.Name())
 		describe(sub, into)
 	}
-	if a.Kind() == agent.KindWorkflow {
+	if a.Kind() == agentrt.KindWorkflow {
 		one.Workflow = describeWorkflow(a)
 	}
 	into[a.Name()] = one

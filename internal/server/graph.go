@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/parley-run/parley/agent"
+	"github.com/parley-run/parley/internal/agentrt"
 	"github.com/parley-run/parley/internal/graph"
 	"github.com/parley-run/parley/session"
 )
@@ -104,7 +105,7 @@ type toolName struct {
 
 func treeOf(a *agent.Agent) agentTree {
 	tree := agentTree{Name: a.Name(), Type: "agent", Description: a.Description()}
-	if info, ok := a.Info(); ok {
+	if info, ok := agentrt.InfoOf(a); ok {
 		tree.Model = info.Model
 		for _, t := range info.Tools {
 			tree.Tools = append(tree.Tools, toolName{t.Name, "tool"})

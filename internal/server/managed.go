@@ -12,10 +12,10 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/broker"
 	"github.com/parley-run/parley/internal/run"
+	"github.com/parley-run/parley/tool"
 )
 
 // The pages of a managed login work in a browser without scripts. Package broker documents how a login is bound to the
@@ -190,7 +190,7 @@ func (s *Server) loginCallback(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	_, err = s.Engine.Start(r.Context(), run.Request{Key: back.Key, Message: &event.Content{Role: event.RoleUser, Parts: []*event.Part{{
-		FunctionResponse: &event.FunctionResponse{ID: back.RequestID, Name: agent.CredentialCall, Response: []byte("{}")},
+		FunctionResponse: &event.FunctionResponse{ID: back.RequestID, Name: tool.CredentialCall, Response: []byte("{}")},
 	}}}})
 	if err != nil {
 		return about(back.Key, err)

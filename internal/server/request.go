@@ -16,7 +16,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/run"
 	"github.com/parley-run/parley/internal/sessionrt"
@@ -260,7 +259,7 @@ func (s *Server) readRun(r *http.Request, doc []byte, req *runRequest, named boo
 		return invalid(missing...)
 	}
 	call := fromHeader(r, credentialCallHeader)
-	if req.CredentialCall, err = call.among("", agent.CredentialCall, agent.CredentialCallADK); err != nil {
+	if req.CredentialCall, err = call.among("", tool.CredentialCall, tool.CredentialCallADK); err != nil {
 		return err
 	}
 	if keys := r.Header[idempotencyHeader]; len(keys) > 0 {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"github.com/parley-run/parley/agent"
+	"github.com/parley-run/parley/internal/agentrt"
 )
 
 // extends reports whether there is an extended card: the server knows its callers.
@@ -49,7 +50,7 @@ func agentSkills(list []skill, above *agent.Agent) []skill {
 // toolSkills returns the skills of the tools of an agent. Names of tools are unique
 // within one agent only.
 func toolSkills(a *agent.Agent) []skill {
-	info, _ := a.Info()
+	info, _ := agentrt.InfoOf(a)
 	var list []skill
 	for _, d := range info.Tools {
 		list = append(list, skillOf(a.Name()+"-"+d.Name, d.Name, d.Description, "tool"))

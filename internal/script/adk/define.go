@@ -18,7 +18,7 @@ import (
 // definition is an agent as js/adk/define.js describes it. Functions are numbers;
 // nil means none.
 type definition struct {
-	Kind          agent.Kind    `json:"kind"`
+	Kind          string        `json:"kind"`
 	Name          string        `json:"name"`
 	Description   string        `json:"description"`
 	SubAgents     []*definition `json:"subAgents"`
@@ -102,24 +102,24 @@ func (a *App) agent(def *definition) (*agent.Agent, error) {
 		cfg.AfterAgent = []agent.Callback{a.agentCallback(*def.AfterAgent)}
 	}
 	switch def.Kind {
-	case agent.KindLLM:
+	case agentrt.KindLLM:
 		return a.llm(def, cfg)
-	case agent.KindSequential:
+	case agentrt.KindSequential:
 		return agent.NewSequential(cfg)
-	case agent.KindParallel:
+	case agentrt.KindParallel:
 		return agent.NewParallel(cfg)
-	case agent.KindLoop:
+	case agentrt.KindLoop:
 		return agent.NewLoop(cfg, def.MaxIterations)
-	case agent.KindRouted:
+	case agentrt.KindRouted:
 		return agent.NewRouted(cfg, made(def.Route, a.route))
-	case agent.KindCustom:
+	case agentrt.KindCustom:
 		if def.Run == nil {
 			return nil, fmt.Errorf("the agent %s has nothing to run", def.Name)
 		}
 		return agent.New(cfg, a.customAgent(*def.Run))
-	case agent.KindWorkflow:
+	case agentrt.KindWorkflow:
 		return a.workflow(def, cfg)
-	case agent.KindRemote:
+	case agentrt.KindRemote:
 		return a.remote(def, cfg)
 	}
 	return nil, fmt.Errorf("the agent %s is of an unknown kind", def.Name)

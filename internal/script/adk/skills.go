@@ -11,7 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/parley-run/parley/agent"
+	"github.com/parley-run/parley/internal/agentrt"
 	"github.com/parley-run/parley/tool"
 	"github.com/parley-run/parley/tool/skill"
 )
@@ -74,7 +74,7 @@ func (def *definition) agents() []*definition {
 
 // offer gives the first agents with a model the toolset that is made for them.
 func (def *definition) offer(toolset func(*definition) (tool.Toolset, error)) (err error) {
-	if def.Kind == agent.KindLLM {
+	if def.Kind == agentrt.KindLLM {
 		for _, t := range def.Tools {
 			if t.Name == skill.LoadTool || t.Name == skill.ReadTool || t.Name == skill.RunTool && def.Code != nil {
 				return fmt.Errorf("the agent %s has a tool %s, which is also the name of a tool for the skills in the directory skills: rename one of the two", def.Name, t.Name)
