@@ -39,7 +39,7 @@ export PARLEY_TEST_INSTALL ?= 1
 # the race detector, all others without: it compiles every dependency once more.
 RACED := ./agent ./agent/workflow ./artifact ./chaos ./conformance ./internal/access ./internal/bounded ./internal/broker/... ./internal/eval \
 	./internal/lru ./internal/outbox ./internal/peer ./internal/retry ./internal/run/... ./internal/schedule ./internal/script/adk ./internal/script/engine/arena ./internal/script/node ./internal/server ./internal/sessionrt \
-	./internal/telemetry ./internal/trigger ./model/... ./session ./session/postgres ./tool ./tool/code ./tool/code/container ./tool/mcp ./tool/openapi ./tool/skill
+	./internal/telemetry ./internal/trigger ./model/... ./session ./session/memstore ./session/postgres ./tool ./tool/code ./tool/code/container ./tool/mcp ./tool/openapi ./tool/skill
 
 # The JavaScript engine and SQLite are C transpiled to Go, which the race detector
 # makes some twenty times slower; a store behind HTTP makes many calls, and a large

@@ -17,6 +17,7 @@ import (
 	"github.com/parley-run/parley/internal/playback"
 	"github.com/parley-run/parley/internal/run"
 	"github.com/parley-run/parley/session"
+	"github.com/parley-run/parley/session/memstore"
 )
 
 // Evaluation configures Evaluate.
@@ -359,7 +360,7 @@ func (r recordedCase) Spans(ctx context.Context, key session.Key, content bool) 
 func (s *Server) scratchEngine(edges func(run.Beginning) run.Edges) (*run.Engine, session.Store, error) {
 	cfg := s.cfg
 	cfg.Sessions.URL, cfg.Logins.Key, cfg.Logins.KeyFile, cfg.Logins.KMS = "", "", "", ""
-	store := session.NewMemory(0)
+	store := memstore.New(0)
 	broker, err := newBroker(context.Background(), &cfg, store)
 	if err != nil {
 		return nil, session.Store{}, err

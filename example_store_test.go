@@ -9,13 +9,14 @@ import (
 	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/model/scripted"
 	"github.com/parley-run/parley/session"
+	"github.com/parley-run/parley/session/memstore"
 )
 
 // A scheme is registered once, so a package does it in its init function.
 func init() {
 	session.Register("mystore", session.Driver{
 		Open: func(ctx context.Context, url string, o session.Options) (session.Store, error) {
-			return session.NewStore(session.NewMemoryBackend(o.Lease)), nil
+			return session.NewStore(memstore.NewBackend(o.Lease)), nil
 		},
 	})
 }

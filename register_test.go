@@ -11,6 +11,7 @@ import (
 	"github.com/parley-run/parley/model"
 	"github.com/parley-run/parley/model/scripted"
 	"github.com/parley-run/parley/session"
+	"github.com/parley-run/parley/session/memstore"
 )
 
 // ownStore is a store that an author brings along.
@@ -34,7 +35,7 @@ func init() {
 			if o.Owner == "" || o.Log == nil {
 				return session.Store{}, fmt.Errorf("opened %s with %+v", url, o)
 			}
-			own := &ownStore{Backend: session.NewMemoryBackend(0)}
+			own := &ownStore{Backend: memstore.NewBackend(0)}
 			ownOpened.Store(url, own)
 			return session.NewStore(own), nil
 		},

@@ -15,6 +15,7 @@ import (
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/sessionrt"
 	"github.com/parley-run/parley/session"
+	"github.com/parley-run/parley/session/memstore"
 )
 
 const (
@@ -33,7 +34,7 @@ const (
 // they do.
 func openStore(ctx context.Context, cfg *Config, address string) (store session.Store, lease time.Duration, err error) {
 	if inMemory(cfg.Sessions.URL) {
-		return session.NewMemory(0), 0, nil
+		return memstore.New(0), 0, nil
 	}
 	driver, err := driverOf(cfg.Sessions.URL)
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/session"
+	"github.com/parley-run/parley/session/memstore"
 )
 
 // spy is a store that tells what it was asked for, and can be made to wait.
@@ -61,7 +62,7 @@ type cached struct {
 
 func newCached(t *testing.T, room int64) *cached {
 	t.Helper()
-	memory := session.NewMemory(-1)
+	memory := memstore.New(-1)
 	spy := &spy{Store: memory}
 	return &cached{T: t, spy: spy, cache: session.Cached(session.NewStore(spy), room), behind: memory}
 }
@@ -238,7 +239,7 @@ func TestCacheTimeline(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			restore := func(c *cached) {
-				c.spy.Store = session.NewMemory(-1)
+				c.spy.Store = memstore.New(-1)
 				c.behind = c.spy.Store
 				c.create(c.behind, "s", test.log...)
 				if test.told {
@@ -289,7 +290,7 @@ func TestCacheTimeline(t *testing.T) {
 		epoch := c.begin(c.cache, "s")
 		c.spy.after = func(session.Key) { // the entry was confirmed, and then lost
 			c.spy.after = nil
-			c.spy.Store = session.NewMemory(-1)
+			c.spy.Store = memstore.New(-1)
 			c.behind = c.spy.Store
 			c.create(c.behind, "s", "a", "b")
 			c.spy.timeline++

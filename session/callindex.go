@@ -40,8 +40,8 @@ func (x *CallIndex) visibleIn(log []*Entry, rewound int64) []*Entry {
 
 var idSeed = maphash.MakeSeed()
 
-// release drops what can be derived again.
-func (x *CallIndex) release() {
+// Release drops what can be derived again.
+func (x *CallIndex) Release() {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.derived = nil

@@ -59,7 +59,7 @@ func Register(scheme string, d Driver) { registry.Register(scheme, d) }
 
 // DriverOf returns the driver of a URL. If Parley has a package for the scheme that
 // is not imported, the error names it. The scheme memory, and an empty URL, have no
-// driver; see NewMemory. A URL may also name a library of another language, which
+// driver; see package memstore. A URL may also name a library of another language, which
 // is ignored, as in sqlite+aiosqlite:///sessions.db.
 func DriverOf(url string) (Driver, error) {
 	scheme, _, _ := strings.Cut(url, ":")

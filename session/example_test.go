@@ -8,13 +8,14 @@ import (
 
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/session"
+	"github.com/parley-run/parley/session/memstore"
 )
 
 // A run begins with the message of the user, appends events under its epoch, and
 // ends. Package parley does that for agents; a store is tested like this.
 func Example() {
 	ctx := context.Background()
-	store := session.NewMemory(0)
+	store := memstore.New(0)
 	defer store.Close()
 	key := session.Key{App: "travel", User: "ann", ID: "rome"}
 	if _, err := store.Create(ctx, session.NewSession{Key: key, State: session.State{"city": json.RawMessage(`"Rome"`)}}); err != nil {

@@ -36,8 +36,6 @@ type RunLister interface {
 	FindRuns(ctx context.Context, q RunQuery, page Page) (runs []*Run, next string, err error)
 }
 
-var _ RunLister = (*Memory)(nil)
-
 // BeforeRun returns what a token of FindRuns stands for: the creation and the number
 // of a run. For the first page, it is later than any.
 func (p *Page) BeforeRun() (created time.Time, number int64, err error) {
@@ -58,29 +56,4 @@ func CutRuns(p *Page, runs []*Run) (page []*Run, next string) {
 	}
 	last := runs[p.Size-1]
 	return runs[:p.Size], fmt.Sprintf("%d-%d", last.Created.UnixNano(), last.Number)
-}
-
-// FindRuns implements RunLister.
-func (m *Memory) FindRuns(_ context.Context, q RunQuery, page Page) ([]*Run, string, error) {
-	created, number, err := page.BeforeRun()
-	if err != nil {
-		return nil, "", err
-	}
-	found := []*Run{}
-	for _, rec := range m.visibleOf(q.App, q.User) {
-		rec.mu.Lock()
-		left := page.Limit()
-		for _, r := range slices.Backward(rec.runs.all()) { // in the order of their numbers
-			if left == 0 {
-				break
-			}
-			if before := cmp.Or(r.Created.Compare(created), cmp.Compare(r.Number, number)) < 0; before && q.Selects(r.Status) {
-				found = append(found, copied(r))
-				left--
-			}
-		}
-		rec.mu.Unlock()
-	}
-	found, next := CutRuns(&page, found)
-	return found, next, nil
 }

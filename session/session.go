@@ -2,7 +2,7 @@
 // with dense sequence numbers, the state that follows from it, and an epoch that
 // fences writers: only the run that holds the epoch may append.
 //
-// A Store is an open database. NewMemory opens one in memory, and the packages
+// A Store is an open database. Package memstore opens one in memory, and the packages
 // sqlite, postgres and agentengine open others. Its parts are small interfaces:
 // Sessions, Runs, Leases, Secrets, Memories, Ledger, Upkeep and APIKeys. A
 // third-party database implements Backend, becomes a Store with NewStore, and is
@@ -71,6 +71,21 @@ func (e *Entry) Size() int64 {
 	const structures = 512
 	return int64(len(e.JSON)) + structures
 }
+
+// CopyTo makes other, a new entry, a copy that has the same bytes and, if e is decoded,
+// the same event, which Release drops. A store that keeps entries in memory keeps
+// copies: an entry that a caller has made keeps its event.
+func (e *Entry) CopyTo(other *Entry) {
+	other.Seq, other.JSON, other.damaged = e.Seq, e.JSON, e.damaged
+	if e.Event != nil {
+		other.decoded.Store(e.Event)
+	} else {
+		other.decoded.Store(e.decoded.Load())
+	}
+}
+
+// Release drops the decoded event, which Decode decodes again.
+func (e *Entry) Release() { e.decoded.Store(nil) }
 
 // Decode returns the event, which must not be changed. It is decoded once.
 func (e *Entry) Decode() (*event.Event, error) {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/parley-run/parley/session"
+	"github.com/parley-run/parley/session/memstore"
 	"github.com/parley-run/parley/session/storetest"
 )
 
@@ -55,7 +56,7 @@ type lease struct {
 
 func newDatabase() *database {
 	return &database{
-		memory: session.NewMemory(-1),
+		memory: memstore.New(-1),
 		owners: map[int64]*lease{}, deaths: map[string]map[string]bool{}, requests: map[string][]byte{}, watchers: map[chan uint64]string{},
 	}
 }

@@ -1,12 +1,9 @@
 package session
 
 import (
-	"cmp"
 	"context"
 	"encoding/base64"
 	"encoding/json"
-	"slices"
-	"sync"
 	"time"
 
 	"github.com/parley-run/parley/event"
@@ -27,11 +24,6 @@ type Usage struct {
 type UsageKey struct {
 	Day       string // in UTC, as in 2006-01-02
 	App, User string
-}
-
-// compare orders usage: by day, application and user.
-func (k UsageKey) compare(other UsageKey) int {
-	return cmp.Or(cmp.Compare(k.Day, other.Day), cmp.Compare(k.App, other.App), cmp.Compare(k.User, other.User))
 }
 
 // Token returns the token of a page with k as its last item.
@@ -76,8 +68,6 @@ const (
 	ByDay UsageGroups = 1 << iota
 	ByApp
 	ByUser
-
-	byAll = ByDay | ByApp | ByUser
 )
 
 // Has reports whether usage is grouped by one of these.
@@ -126,27 +116,6 @@ type Spender interface {
 	Spend(ctx context.Context, key Key, models ...ModelUsage) error
 }
 
-// tally is a Ledger in memory. Its zero value is empty.
-type tally struct {
-	mu   sync.Mutex
-	days map[UsageKey]*Usage
-	date time.Time // the latest day with usage
-	day  string    // is date, formatted once (BenchmarkRun)
-}
-
-// tallyDays is how many days a tally keeps.
-const tallyDays = 400
-
-// Add counts a run that has ended.
-func (t *tally) Add(key Key, end *End, now time.Time) {
-	t.add(key, 1, &end.Usage, end.Models, now)
-}
-
-// Spend counts usage outside of runs.
-func (t *tally) Spend(key Key, models []ModelUsage, now time.Time) {
-	t.add(key, 0, SumModels(models), models, now)
-}
-
 // SumModels returns the tokens of all models.
 func SumModels(list []ModelUsage) *event.Usage {
 	sum := &event.Usage{}
@@ -154,82 +123,6 @@ func SumModels(list []ModelUsage) *event.Usage {
 		sum.Add(&list[i].Tokens)
 	}
 	return sum
-}
-
-func (t *tally) add(key Key, runs int64, tokens *event.Usage, models []ModelUsage, now time.Time) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.days == nil {
-		t.days = map[UsageKey]*Usage{}
-	}
-	if date := now.Truncate(24 * time.Hour); !date.Equal(t.date) {
-		t.date, t.day = date, DayOf(now)
-		oldest := DayOf(now.AddDate(0, 0, -tallyDays))
-		for old := range t.days {
-			if old.Day < oldest {
-				delete(t.days, old)
-			}
-		}
-	}
-	k := UsageKey{Day: t.day, App: key.App, User: key.User}
-	u := t.days[k]
-	if u == nil {
-		u = &Usage{UsageKey: k}
-		t.days[k] = u
-	}
-	u.Runs += runs
-	u.Tokens.Add(tokens)
-	u.Models = AddModels(u.Models, models...)
-}
-
-// clone returns a copy that does not change with u.
-func (u *Usage) clone() Usage {
-	other := *u
-	other.Models = slices.Clone(u.Models)
-	return other
-}
-
-// Usage implements Ledger.
-func (t *tally) Usage(_ context.Context, query UsageQuery, page Page) ([]Usage, string, error) {
-	after, err := query.After(page.Token)
-	if err != nil {
-		return nil, "", err
-	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	all := query.By == 0 || query.By == byAll
-	if all && query.App != "" && query.User != "" && query.From == query.To { // the query of limits
-		k := UsageKey{Day: query.From, App: query.App, User: query.User}
-		if u := t.days[k]; u != nil && k.compare(after) > 0 {
-			return []Usage{u.clone()}, "", nil
-		}
-		return []Usage{}, "", nil
-	}
-	list := []Usage{}
-	groups := map[UsageKey]*Usage{}
-	for k, u := range t.days {
-		group := query.By.Key(k)
-		if k.Day < query.From || k.Day > query.To || query.App != "" && query.App != k.App || query.User != "" && query.User != k.User ||
-			page.Token != "" && group.compare(after) <= 0 {
-			continue
-		}
-		if all {
-			list = append(list, u.clone())
-			continue
-		}
-		sum := groups[group]
-		if sum == nil {
-			sum = &Usage{UsageKey: group}
-			groups[group] = sum
-		}
-		sum.Add(u)
-	}
-	for _, sum := range groups {
-		list = append(list, *sum)
-	}
-	slices.SortFunc(list, func(a, b Usage) int { return a.compare(b.UsageKey) })
-	list, next := UsagePage(list, page)
-	return list, next, nil
 }
 
 // UsagePage cuts a list to a page, for stores that have read one item more than the

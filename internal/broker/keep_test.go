@@ -10,6 +10,7 @@ import (
 	"github.com/parley-run/parley/internal/broker/vault"
 	"github.com/parley-run/parley/internal/broker/vault/keyring"
 	"github.com/parley-run/parley/session"
+	"github.com/parley-run/parley/session/memstore"
 )
 
 // A value that is kept with the logins is not readable in the store, is not listed with
@@ -21,7 +22,7 @@ func TestKeep(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	store := session.NewMemory(0)
+	store := memstore.New(0)
 	b := broker.New(broker.Options{Secrets: store, Vault: keys})
 	key := session.Key{App: "app", User: "user", ID: "s"}
 	id := session.SecretID{App: key.App, User: key.User, Session: key.ID, Name: "outbox/x"}

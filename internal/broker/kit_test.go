@@ -19,6 +19,7 @@ import (
 	"github.com/parley-run/parley/internal/testkit/pgtest"
 	"github.com/parley-run/parley/internal/testkit/provider"
 	"github.com/parley-run/parley/session"
+	"github.com/parley-run/parley/session/memstore"
 )
 
 func TestMain(m *testing.M) { pgtest.Main(m) }
@@ -46,7 +47,7 @@ type world struct {
 
 func newWorld(t *testing.T, p provider.Options, change func(*broker.Options)) *world {
 	t.Helper()
-	w := &world{T: t, provider: provider.Start(t, p), store: session.NewMemory(0)}
+	w := &world{T: t, provider: provider.Start(t, p), store: memstore.New(0)}
 	_, secret := w.provider.Client()
 	w.secret(secret)
 	w.key = w.session("s1")

@@ -10,11 +10,12 @@ import (
 
 	"github.com/parley-run/parley/internal/retry"
 	"github.com/parley-run/parley/session"
+	"github.com/parley-run/parley/session/memstore"
 )
 
 func lockable(t *testing.T) (store session.Store, id session.SecretID) {
 	t.Helper()
-	store = session.NewMemory(0)
+	store = memstore.New(0)
 	if _, err := store.Create(t.Context(), session.NewSession{Key: session.Key{App: "a", User: "u", ID: "s"}}); err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/doctor"
 	"github.com/parley-run/parley/session"
+	"github.com/parley-run/parley/session/memstore"
 )
 
 var key = session.Key{App: "app", User: "u", ID: "s"}
@@ -129,7 +130,7 @@ func TestCheck(t *testing.T) {
 
 // What can be repaired is, and only when that is wanted.
 func TestExamine(t *testing.T) {
-	store := session.NewMemory(0)
+	store := memstore.New(0)
 	log := []*session.Entry{entry(0, user("1", "r")), entry(0, call("2", "r", "c", false))}
 	if _, err := store.Create(t.Context(), session.NewSession{Key: key, Log: log}); err != nil {
 		t.Fatal(err)

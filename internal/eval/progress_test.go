@@ -13,6 +13,7 @@ import (
 	"github.com/parley-run/parley/model"
 	"github.com/parley-run/parley/model/scripted"
 	"github.com/parley-run/parley/session"
+	"github.com/parley-run/parley/session/memstore"
 	"github.com/parley-run/parley/tool"
 )
 
@@ -27,7 +28,7 @@ func serviceOf(t *testing.T, m model.Model, tools ...tool.Tool) *Service {
 	s := &Service{
 		Dir: func(string) string { return dir }, Now: time.Now, Code: func(string) string { return "c0de" },
 		Engine: func(edges func(run.Beginning) run.Edges) (*run.Engine, session.Store, error) {
-			store := session.NewMemory(0)
+			store := memstore.New(0)
 			agents := func(string) (*agent.Agent, error) { return root, nil }
 			return run.NewEngine(run.Options{Store: store, Agent: agents, Log: slog.New(slog.DiscardHandler), Edges: edges}), store, nil
 		},

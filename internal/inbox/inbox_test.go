@@ -21,6 +21,7 @@ import (
 	"github.com/parley-run/parley/model"
 	"github.com/parley-run/parley/model/scripted"
 	"github.com/parley-run/parley/session"
+	"github.com/parley-run/parley/session/memstore"
 	"github.com/parley-run/parley/tool"
 )
 
@@ -44,7 +45,7 @@ func newDesk(t *testing.T, rules ...Rule) *desk {
 	if err != nil {
 		t.Fatal(err)
 	}
-	store := session.NewMemory(0)
+	store := memstore.New(0)
 	of := &Rules{Given: func(string) []Rule { return rules }}
 	log := slog.New(slog.DiscardHandler)
 	engine := run.NewEngine(run.Options{

@@ -22,6 +22,7 @@ import (
 	"github.com/parley-run/parley/internal/testkit"
 	"github.com/parley-run/parley/internal/testkit/leak"
 	"github.com/parley-run/parley/session"
+	"github.com/parley-run/parley/session/memstore"
 )
 
 func TestMain(m *testing.M) { leak.Main(m) }
@@ -36,7 +37,7 @@ type world struct {
 
 func newWorld(t *testing.T, allow ...string) *world {
 	t.Helper()
-	w := &world{T: t, store: session.NewMemory(0), key: session.Key{App: "app", User: "user", ID: "s"}}
+	w := &world{T: t, store: memstore.New(0), key: session.Key{App: "app", User: "user", ID: "s"}}
 	w.box = w.open(allow...)
 	if _, err := w.store.Create(t.Context(), session.NewSession{Key: w.key}); err != nil {
 		t.Fatal(err)

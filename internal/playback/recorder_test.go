@@ -13,6 +13,7 @@ import (
 	"github.com/parley-run/parley/internal/run"
 	"github.com/parley-run/parley/model"
 	"github.com/parley-run/parley/session"
+	"github.com/parley-run/parley/session/memstore"
 )
 
 // aLog is a log with nothing but a message.
@@ -27,7 +28,7 @@ func (aLog) Shared() session.State                         { return nil }
 
 // kept keeps what is recorded, by run.
 type kept struct {
-	*session.Memory // for the rest
+	*memstore.Backend // for the rest
 
 	mu    sync.Mutex
 	steps map[string][]*storedStep

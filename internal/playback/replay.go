@@ -17,6 +17,7 @@ import (
 	"github.com/parley-run/parley/model"
 	"github.com/parley-run/parley/replay"
 	"github.com/parley-run/parley/session"
+	"github.com/parley-run/parley/session/memstore"
 	"github.com/parley-run/parley/tool"
 )
 
@@ -183,7 +184,7 @@ func (s *Service) store(ctx context.Context, of *original, fork session.Key, ent
 
 // play executes a repetition, and returns its entries.
 func (s *Service) play(ctx context.Context, of *original, fork session.Key, recording *replay.Recording, plan *replay.Plan) (*replay.Report, []*session.Entry, error) {
-	store := session.NewMemory(0)
+	store := memstore.New(0)
 	before := make([]*session.Entry, len(of.before))
 	for i, entry := range of.before {
 		before[i] = &session.Entry{JSON: entry.JSON}

@@ -23,6 +23,7 @@ import (
 	"github.com/parley-run/parley/internal/wire"
 	"github.com/parley-run/parley/model/scripted"
 	"github.com/parley-run/parley/session"
+	"github.com/parley-run/parley/session/memstore"
 	"github.com/parley-run/parley/session/sqlite"
 	"github.com/parley-run/parley/tool"
 )
@@ -159,7 +160,7 @@ func TestAdmissionReadsTheSessionOnce(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			store := &countingStore{Store: session.NewMemory(0)}
+			store := &countingStore{Store: memstore.New(0)}
 			log := slog.New(slog.NewTextHandler(t.Output(), nil))
 			h := &fixture{t: t, store: store, Engine: run.NewEngine(run.Options{
 				Store: session.NewStore(store), Log: log, Artifacts: artifact.NewMemory(), WaitTTL: time.Hour,
@@ -270,7 +271,7 @@ func TestAnswersDoNotGrow(t *testing.T) {
 		"accepted": func(q *question) { q.ask(q.answer(`{"confirmed":true}`)) },
 	} {
 		allocs := func(events int) float64 {
-			q := newQuestion(t, session.NewMemory(0), events)
+			q := newQuestion(t, memstore.New(0), events)
 			return testing.AllocsPerRun(10, func() { do(q) })
 		}
 		short, long := allocs(10), allocs(3000)
@@ -285,7 +286,7 @@ func TestAnswersDoNotGrow(t *testing.T) {
 // and in "run" all of a run that asks again.
 func BenchmarkAnswer(b *testing.B) {
 	for name, open := range map[string]func(b *testing.B) session.Store{
-		"memory": func(*testing.B) session.Store { return session.NewMemory(0) },
+		"memory": func(*testing.B) session.Store { return memstore.New(0) },
 		"sqlite": func(b *testing.B) session.Store {
 			b.Helper()
 			store, err := sqlite.Open(b.Context(), filepath.Join(b.TempDir(), "s.db"), session.Options{})

@@ -10,6 +10,7 @@ import (
 	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/artifact"
 	"github.com/parley-run/parley/session"
+	"github.com/parley-run/parley/session/memstore"
 	"github.com/parley-run/parley/tool"
 )
 
@@ -17,7 +18,7 @@ import (
 // later session with the same key, stay.
 func TestFilesOfOldSessionsAreDeleted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		files, store := artifact.NewMemory(), session.NewMemory(0)
+		files, store := artifact.NewMemory(), memstore.New(0)
 		e := NewEngine(Options{
 			Store: session.NewStore(store), Artifacts: files, Log: slog.New(slog.DiscardHandler), TTL: time.Hour,
 			Agent: func(string) (*agent.Agent, error) { return nil, nil },

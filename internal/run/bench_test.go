@@ -13,6 +13,7 @@ import (
 	"github.com/parley-run/parley/model"
 	"github.com/parley-run/parley/model/scripted"
 	"github.com/parley-run/parley/session"
+	"github.com/parley-run/parley/session/memstore"
 )
 
 // BenchmarkRun measures a whole run: a message, one model call, the answer. In
@@ -22,7 +23,7 @@ func BenchmarkRun(b *testing.B) {
 		b.Run(map[bool]string{false: "stored", true: "streamed"}[streamed], func(b *testing.B) {
 			root := llm(scripted.Func(scripted.Say("An answer in a few words.")))
 			e := run.NewEngine(run.Options{
-				Store: session.NewMemory(0), Log: slog.New(slog.DiscardHandler),
+				Store: memstore.New(0), Log: slog.New(slog.DiscardHandler),
 				Agent: func(string) (*agent.Agent, error) { return root, nil },
 			})
 			b.Cleanup(func() { e.Shutdown(context.Background()) })
@@ -60,7 +61,7 @@ func BenchmarkTurn(b *testing.B) {
 		b.Run(fmt.Sprint(turns), func(b *testing.B) {
 			root := llm(lastReader{})
 			e := run.NewEngine(run.Options{
-				Store: session.NewMemory(0), Log: slog.New(slog.DiscardHandler),
+				Store: memstore.New(0), Log: slog.New(slog.DiscardHandler),
 				Agent: func(string) (*agent.Agent, error) { return root, nil },
 			})
 			b.Cleanup(func() { e.Shutdown(context.Background()) })

@@ -10,6 +10,7 @@ import (
 	"github.com/parley-run/parley/internal/wire"
 	"github.com/parley-run/parley/model/scripted"
 	"github.com/parley-run/parley/session"
+	"github.com/parley-run/parley/session/memstore"
 	"github.com/parley-run/parley/tool"
 )
 
@@ -21,7 +22,7 @@ func TestClientToolsAreChecked(t *testing.T) {
 	for i := range many {
 		many[i].Name = "t" + strings.Repeat("x", i/60) + string(rune('a'+i%26)) + string(rune('a'+i/26))
 	}
-	h := newFixture(t, session.NewMemory(0), llm(scripted.New()))
+	h := newFixture(t, memstore.New(0), llm(scripted.New()))
 	for name, tt := range map[string]struct {
 		tools []tool.Declaration
 		want  string

@@ -18,6 +18,7 @@ import (
 	"github.com/parley-run/parley/internal/run"
 	"github.com/parley-run/parley/model"
 	"github.com/parley-run/parley/session"
+	"github.com/parley-run/parley/session/memstore"
 	"github.com/parley-run/parley/session/sqlite"
 	"github.com/parley-run/parley/tool"
 )
@@ -181,7 +182,7 @@ func TestModelsSeeWhatTheLogSays(t *testing.T) {
 		return model.Text("in short"), nil
 	}
 	stores := map[string]func(t *testing.T) []session.Store{
-		"memory": func(*testing.T) []session.Store { return []session.Store{session.NewMemory(0)} },
+		"memory": func(*testing.T) []session.Store { return []session.Store{memstore.New(0)} },
 		"sqlite": func(t *testing.T) []session.Store {
 			t.Helper()
 			store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "s.db"), session.Options{})

@@ -13,6 +13,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/parley-run/parley/session/memstore"
+
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/parley-run/parley/agent"
@@ -90,7 +92,7 @@ func costly(version string) *agent.Agent {
 const cent = 10_000_000 // billionths of a dollar
 
 func TestRunCost(t *testing.T) {
-	h, _, _ := priced(t, session.NewMemory(0), run.Limits{Cost: 25 * cent}, costly("dear-2026-01-01"), 1)
+	h, _, _ := priced(t, memstore.New(0), run.Limits{Cost: 25 * cent}, costly("dear-2026-01-01"), 1)
 	row, last := h.ends(h.must(at(0), ""))
 	if row.Status != session.Failed || row.Failure.Type != run.MaxRunCost || !row.Failure.Reported || !strings.HasSuffix(last, "!"+run.MaxRunCost) {
 		t.Errorf("the run is %+v, %+v, and its last event is %s", row, row.Failure, last)
@@ -113,7 +115,7 @@ func TestRunCost(t *testing.T) {
 // The money of a day holds for all sessions of a user, and survives the server.
 func TestDayCost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := session.NewMemory(0)
+		store := memstore.New(0)
 		h, _, _ := priced(t, store, run.Limits{DayCost: 25 * cent, Tokens: 20}, costly("dear"), 2)
 		h.ends(h.must(at(0), ""))
 		row, last := h.ends(h.must(at(1), ""))
@@ -133,7 +135,7 @@ func TestDayCost(t *testing.T) {
 // A model without a price is allowed, and limits of tokens hold; the log says once
 // that its cost is not counted.
 func TestCostWithoutPrice(t *testing.T) {
-	h, logged, _ := priced(t, session.NewMemory(0), run.Limits{Cost: 1, DayCost: 1, WarnDayCost: 1, Tokens: 15}, costly("unknown"), 2)
+	h, logged, _ := priced(t, memstore.New(0), run.Limits{Cost: 1, DayCost: 1, WarnDayCost: 1, Tokens: 15}, costly("unknown"), 2)
 	for i := range 2 {
 		row, _ := h.ends(h.must(at(i), ""))
 		if row.Failure == nil || row.Failure.Type != run.MaxRunTokens {
@@ -151,7 +153,7 @@ func TestCostWithoutPrice(t *testing.T) {
 // The warning comes once for a user and a day, and refuses nothing.
 func TestWarnDayCost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h, logged, warned := priced(t, session.NewMemory(0), run.Limits{WarnDayCost: 15 * cent, Tokens: 10}, costly("dear"), 1)
+		h, logged, warned := priced(t, memstore.New(0), run.Limits{WarnDayCost: 15 * cent, Tokens: 10}, costly("dear"), 1)
 		for i, want := range []int{0, 1, 1, 1} {
 			h.ends(h.must(at(0), ""))
 			if n := logged.count("has reached the cost of a day"); n != want || len(warned.apps) != want {
@@ -185,7 +187,7 @@ func TestCostOfAgentsThatAreTools(t *testing.T) {
 		}
 		return func(yield func(*model.Response, error) bool) { yield(say("other", 7, model.Text("bye")), nil) }
 	})
-	h, _, _ := priced(t, session.NewMemory(0), run.Limits{}, llm(last, agent.AsTool(inner)), 1)
+	h, _, _ := priced(t, memstore.New(0), run.Limits{}, llm(last, agent.AsTool(inner)), 1)
 	row, _ := h.ends(h.must(at(0), ""))
 	want := []session.ModelUsage{
 		{Model: "dear", Tokens: event.Usage{Prompt: 100, Total: 100}, Cost: session.Cost{Nanos: 100 * cent}},

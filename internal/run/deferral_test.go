@@ -17,6 +17,7 @@ import (
 	"github.com/parley-run/parley/model"
 	"github.com/parley-run/parley/model/scripted"
 	"github.com/parley-run/parley/session"
+	"github.com/parley-run/parley/session/memstore"
 	"github.com/parley-run/parley/tool"
 )
 
@@ -82,7 +83,7 @@ func deferring(t *testing.T, root *agent.Agent, store session.Backend) *fixture 
 
 // inMemory returns an empty store.
 func inMemory(before func([]*session.Entry) error) *commits {
-	return &commits{Store: session.NewMemory(0), before: before}
+	return &commits{Store: memstore.New(0), before: before}
 }
 
 // about returns whether one of the events has a word.
@@ -285,7 +286,7 @@ func TestDeferredEventIsNotStored(t *testing.T) {
 func TestLastEventIsNotStored(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		h := deferring(t, llm(scripted.Func(scripted.Say("bad"))), &lastRefused{commits: commits{Store: session.NewMemory(0)}})
+		h := deferring(t, llm(scripted.Func(scripted.Say("bad"))), &lastRefused{commits: commits{Store: memstore.New(0)}})
 		row := h.wait(h.whole()).Run
 		if row.Status != session.Failed || row.Failure.Type != "store" || h.history() != "user:go" {
 			t.Errorf("%s %v: %s", row.Status, row.Failure, h.history())
@@ -417,7 +418,7 @@ func TestEventsDuringAnAppendAreApart(t *testing.T) {
 func TestEndOfUnknownOutcome(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		store := &late{commits: commits{Store: session.NewMemory(0)}}
+		store := &late{commits: commits{Store: memstore.New(0)}}
 		h := deferring(t, llm(scripted.Func(scripted.Say("last"))), store)
 		h.whole()
 		synctest.Wait()

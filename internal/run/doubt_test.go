@@ -23,6 +23,7 @@ import (
 	"github.com/parley-run/parley/model/scripted"
 	"github.com/parley-run/parley/session"
 	"github.com/parley-run/parley/session/agentengine"
+	"github.com/parley-run/parley/session/memstore"
 	"github.com/parley-run/parley/session/sqlite"
 	"github.com/parley-run/parley/tool"
 )
@@ -241,11 +242,11 @@ func TestAnswerInDoubtOfAnOnlyProcess(t *testing.T) {
 		again error // what the same answer gets later
 	}{
 		{"stored", func(*testing.T) (session.Backend, func(), func()) {
-			u := &doubtfulStore{Store: session.NewMemory(0)}
+			u := &doubtfulStore{Store: memstore.New(0)}
 			return u, func() { u.appends.Store(&always) }, func() { u.appends.Store(nil) }
 		}, run.ErrAnswered},
 		{"not stored", func(*testing.T) (session.Backend, func(), func()) {
-			r := &refusing{Store: session.NewMemory(0)}
+			r := &refusing{Store: memstore.New(0)}
 			return r, func() { r.away.Store(true) }, func() { r.away.Store(false) }
 		}, nil},
 		{"stored at a service", atService(sessionservice.Fault{Status: http.StatusForbidden, After: true}), run.ErrAnswered},
@@ -361,7 +362,7 @@ func TestStoredBeforeBeginReturns(t *testing.T) {
 func knownBeforeItIsTold(t *testing.T, late time.Duration) {
 	t.Helper()
 	started := make(chan string, 1)
-	store := &slowBegin{Store: session.NewMemory(0), gate: make(chan struct{}), begun: make(chan string)}
+	store := &slowBegin{Store: memstore.New(0), gate: make(chan struct{}), begun: make(chan string)}
 	h := newFixture(t, store, worker(tool.Pure, nil, started))
 	first := h.start("first")
 	<-started
@@ -405,7 +406,7 @@ func TestInterruptedBeforeBeginReturns(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		started := make(chan string, 1)
-		store := &slowBegin{Store: session.NewMemory(0), gate: make(chan struct{}), begun: make(chan string, 2)}
+		store := &slowBegin{Store: memstore.New(0), gate: make(chan struct{}), begun: make(chan string, 2)}
 		h := newFixture(t, store, worker(tool.Pure, nil, started))
 		store.slow.Store(true)
 		told := make(chan *run.Run)

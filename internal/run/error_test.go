@@ -9,6 +9,7 @@ import (
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/model/scripted"
 	"github.com/parley-run/parley/session"
+	"github.com/parley-run/parley/session/memstore"
 	"github.com/parley-run/parley/tool"
 )
 
@@ -77,7 +78,7 @@ func TestErrorAsTheLastEvent(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			h := newFixture(t, session.NewMemory(0), tt.root(make(chan struct{})))
+			h := newFixture(t, memstore.New(0), tt.root(make(chan struct{})))
 			row := h.wait(h.start("go")).Run
 			stored := h.list()[0]
 			switch want := (session.Failure{Type: "RATE_LIMITED", Message: "Too many requests.", Reported: true}); {

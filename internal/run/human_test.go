@@ -15,6 +15,7 @@ import (
 	"github.com/parley-run/parley/internal/wire"
 	"github.com/parley-run/parley/model/scripted"
 	"github.com/parley-run/parley/session"
+	"github.com/parley-run/parley/session/memstore"
 	"github.com/parley-run/parley/tool"
 )
 
@@ -68,7 +69,7 @@ func TestTextAnswersTheOnlyQuestion(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			h := newFixture(t, session.NewMemory(0), tt.root)
+			h := newFixture(t, memstore.New(0), tt.root)
 			first := h.start("go")
 			h.wait(first)
 			r, err := h.Start(t.Context(), run.Request{Key: key, Message: tt.answer})
@@ -108,7 +109,7 @@ func TestTextAnswersTheOnlyQuestion(t *testing.T) {
 // then it reads what followed it. Only an answer reads the log, as every answer does.
 func TestTextReadsNoLog(t *testing.T) {
 	t.Parallel()
-	store := &countingStore{Store: session.NewMemory(0)}
+	store := &countingStore{Store: memstore.New(0)}
 	h := newFixture(t, store, sometimesAsking())
 	say := func(text string, logs, tails int32) *run.Run {
 		t.Helper()
@@ -143,7 +144,7 @@ func sometimesAsking() *agent.Agent {
 // A text that comes too late for the question begins another run.
 func TestTextAfterTheQuestionExpired(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := patient(t, session.NewMemory(0), mustWorkflow(workflow.Chain(workflow.Start, asking("ask", ""))), patience, 0)
+		h := patient(t, memstore.New(0), mustWorkflow(workflow.Chain(workflow.Start, asking("ask", ""))), patience, 0)
 		h.wait(h.start("go"))
 		time.Sleep(patience + time.Second)
 		r := h.start("hello")

@@ -15,6 +15,7 @@ import (
 	"github.com/parley-run/parley/model"
 	"github.com/parley-run/parley/model/scripted"
 	"github.com/parley-run/parley/session"
+	"github.com/parley-run/parley/session/memstore"
 )
 
 // cutOff says a part of something, and then ends with what rest gives, or with
@@ -113,7 +114,7 @@ func TestInterruptedTextIsKept(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				said, end := make(chan struct{}), make(chan func(func(*model.Response, error) bool), 1)
 				m := scripted.New(cutOff(said, end), scripted.Say("next"))
-				h := limited(t, session.NewMemory(0), run.Limits{Duration: time.Minute}, llm(m), 0)
+				h := limited(t, memstore.New(0), run.Limits{Duration: time.Minute}, llm(m), 0)
 				if _, err := h.Create(t.Context(), session.NewSession{Key: key}, nil); err != nil {
 					t.Fatal(err)
 				}
@@ -189,7 +190,7 @@ func TestInterruptedTextOfBranches(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := newFixture(t, session.NewMemory(0), root)
+	h := newFixture(t, memstore.New(0), root)
 	r, err := h.Start(t.Context(), run.Request{Key: key, Message: event.Text(event.RoleUser, "go"), Stream: true})
 	if err != nil {
 		t.Fatal(err)

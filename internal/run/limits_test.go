@@ -17,6 +17,7 @@ import (
 	"github.com/parley-run/parley/model"
 	"github.com/parley-run/parley/model/scripted"
 	"github.com/parley-run/parley/session"
+	"github.com/parley-run/parley/session/memstore"
 	"github.com/parley-run/parley/tool"
 )
 
@@ -96,7 +97,7 @@ func (h *fixture) ends(r *run.Run) (*session.Run, string) {
 }
 
 func TestRunTokens(t *testing.T) {
-	h := limited(t, session.NewMemory(0), run.Limits{Tokens: 25}, eater(nil), 1)
+	h := limited(t, memstore.New(0), run.Limits{Tokens: 25}, eater(nil), 1)
 	row, last := h.ends(h.must(at(0), ""))
 	if row.Status != session.Failed || row.Failure.Type != run.MaxRunTokens || !row.Failure.Reported || !strings.HasSuffix(last, "!"+run.MaxRunTokens) {
 		t.Errorf("the run is %+v, %+v, and its last event is %s", row, row.Failure, last)
@@ -116,7 +117,7 @@ func TestDayTokens(t *testing.T) { synctest.Test(t, dayTokens) }
 
 func dayTokens(t *testing.T) {
 	t.Helper()
-	store := session.NewMemory(0)
+	store := memstore.New(0)
 	h := limited(t, store, run.Limits{DayTokens: 45, Tokens: 20}, eater(nil), 3)
 	for i := range 2 {
 		if row, _ := h.ends(h.must(at(i), "")); row.Failure == nil || row.Failure.Type != run.MaxRunTokens {
@@ -142,7 +143,7 @@ func dayTokens(t *testing.T) {
 // A new day brings new tokens.
 func TestNextDay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := limited(t, session.NewMemory(0), run.Limits{DayTokens: 5}, eater(nil), 1)
+		h := limited(t, memstore.New(0), run.Limits{DayTokens: 5}, eater(nil), 1)
 		h.wait(h.must(at(0), ""))
 		limit := h.refused(at(0), "")
 		time.Sleep(limit.After - time.Second)
@@ -154,7 +155,7 @@ func TestNextDay(t *testing.T) {
 
 func TestRunDuration(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := limited(t, session.NewMemory(0), run.Limits{Duration: time.Minute}, eater(make(chan struct{})), 1)
+		h := limited(t, memstore.New(0), run.Limits{Duration: time.Minute}, eater(make(chan struct{})), 1)
 		start := time.Now()
 		row, last := h.ends(h.must(at(0), ""))
 		if row.Status != session.Failed || row.Failure.Type != run.MaxRunDuration || !strings.HasSuffix(last, "!"+run.MaxRunDuration) {
@@ -177,7 +178,7 @@ func TestRunDuration(t *testing.T) {
 // queued runs.
 func TestConcurrentRuns(t *testing.T) {
 	wait := make(chan struct{})
-	h := limited(t, session.NewMemory(0), run.Limits{Runs: 2, Queue: 1, Tokens: 1}, eater(wait), 4)
+	h := limited(t, memstore.New(0), run.Limits{Runs: 2, Queue: 1, Tokens: 1}, eater(wait), 4)
 	a, b := h.must(at(0), "alice"), h.must(at(1), "alice")
 	h.refused(at(2), "alice")
 	c := h.must(at(2), "bob")
@@ -206,7 +207,7 @@ func TestTokensOfAgentsThatAreTools(t *testing.T) {
 		t.Fatal(err)
 	}
 	root := llm(scripted.New(scripted.Call("inner", map[string]string{"request": "help"}), scripted.Say("never")), agent.AsTool(inner))
-	h := limited(t, session.NewMemory(0), run.Limits{Tokens: 100}, root, 1)
+	h := limited(t, memstore.New(0), run.Limits{Tokens: 100}, root, 1)
 	row, last := h.ends(h.must(at(0), ""))
 	if row.Failure == nil || row.Failure.Type != run.MaxRunTokens {
 		t.Errorf("the run ended with %+v, %s", row.Failure, last)

@@ -17,6 +17,7 @@ import (
 	"github.com/parley-run/parley/internal/run"
 	"github.com/parley-run/parley/model/scripted"
 	"github.com/parley-run/parley/session"
+	"github.com/parley-run/parley/session/memstore"
 	"github.com/parley-run/parley/tool"
 )
 
@@ -77,7 +78,7 @@ func TestObserverReceivesTheEndFirst(t *testing.T) {
 				}
 				root, w := llm(scripted.New(script), deaf), &watcher{}
 				h := &fixture{t: t, Engine: run.NewEngine(run.Options{
-					Store: session.NewMemory(0), Log: slog.New(slog.NewTextHandler(t.Output(), nil)), Observer: w,
+					Store: memstore.New(0), Log: slog.New(slog.NewTextHandler(t.Output(), nil)), Observer: w,
 					Agent: func(string) (*agent.Agent, error) { return root, nil },
 				})}
 				w.running = h.Running
@@ -134,7 +135,7 @@ func TestStoredEventIsShownWithoutItsLastPiece(t *testing.T) {
 	t.Parallel()
 	root := llm(scripted.New(scripted.Say("one two")))
 	h := &fixture{t: t, Engine: run.NewEngine(run.Options{
-		Store: session.NewMemory(0), Log: slog.New(slog.NewTextHandler(t.Output(), nil)), Logins: holder{},
+		Store: memstore.New(0), Log: slog.New(slog.NewTextHandler(t.Output(), nil)), Logins: holder{},
 		Agent: func(string) (*agent.Agent, error) { return root, nil },
 	})}
 	t.Cleanup(func() { h.Shutdown(context.Background()) })
@@ -156,7 +157,7 @@ func TestObserverReceivesDeletedSessions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &watcher{}
 		e := run.NewEngine(run.Options{
-			Store: session.NewMemory(0), Log: slog.New(slog.DiscardHandler), Observer: w, TTL: time.Hour,
+			Store: memstore.New(0), Log: slog.New(slog.DiscardHandler), Observer: w, TTL: time.Hour,
 			Agent: func(string) (*agent.Agent, error) { return llm(scripted.New()), nil },
 		})
 		defer e.Shutdown(context.Background())

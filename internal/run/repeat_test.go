@@ -13,6 +13,7 @@ import (
 	"github.com/parley-run/parley/internal/run"
 	"github.com/parley-run/parley/model/scripted"
 	"github.com/parley-run/parley/session"
+	"github.com/parley-run/parley/session/memstore"
 	"github.com/parley-run/parley/tool"
 )
 
@@ -32,7 +33,7 @@ func TestRepeatedRequestDoesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	files := artifact.NewMemory()
-	h := &fixture{t: t, store: session.NewMemory(0)}
+	h := &fixture{t: t, store: memstore.New(0)}
 	h.Engine = run.NewEngine(run.Options{
 		Store: session.NewStore(h.store), Artifacts: files, Log: slog.New(slog.NewTextHandler(t.Output(), nil)), Limits: run.Limits{Queue: 1},
 		Agent: func(string) (*agent.Agent, error) { return root, nil },
@@ -93,7 +94,7 @@ func TestRepeatedRequestDoesNothing(t *testing.T) {
 func TestRepeatedAnswer(t *testing.T) {
 	t.Parallel()
 	pay := tool.Confirm(tool.Must(tool.New(tool.Declaration{Name: "pay"}, func(*tool.Context, struct{}) (any, error) { return nil, nil })), nil)
-	h := newFixture(t, session.NewMemory(0), llm(scripted.New(scripted.Call("pay", nil), scripted.Say("paid")), pay))
+	h := newFixture(t, memstore.New(0), llm(scripted.New(scripted.Call("pay", nil), scripted.Say("paid")), pay))
 	first := h.wait(h.start("go"))
 	var id string
 	for _, e := range first.Entries {

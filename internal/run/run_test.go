@@ -20,6 +20,7 @@ import (
 	"github.com/parley-run/parley/model"
 	"github.com/parley-run/parley/model/scripted"
 	"github.com/parley-run/parley/session"
+	"github.com/parley-run/parley/session/memstore"
 	"github.com/parley-run/parley/tool"
 )
 
@@ -151,7 +152,7 @@ func echo(ctx context.Context, req *model.Request) iter.Seq2[*model.Response, er
 
 func TestRunsOfASessionAreQueued(t *testing.T) {
 	gate := make(chan struct{})
-	h := newFixture(t, session.NewMemory(0), llm(scripted.Func(scripted.Wait(gate, echo))))
+	h := newFixture(t, memstore.New(0), llm(scripted.Func(scripted.Wait(gate, echo))))
 	var runs []*run.Run
 	var want []string
 	for i := range 16 {
@@ -178,7 +179,7 @@ func TestRunsOfASessionAreQueued(t *testing.T) {
 }
 
 func TestRefusals(t *testing.T) {
-	h := newFixture(t, session.NewMemory(0), llm(scripted.Func(echo)))
+	h := newFixture(t, memstore.New(0), llm(scripted.Func(echo)))
 	start := func(key session.Key, id string) error {
 		m := event.Text(event.RoleUser, "x")
 		if id != "" {
@@ -211,7 +212,7 @@ func TestRefusals(t *testing.T) {
 
 func TestQueuedRunIsRefusedWhenItsTurnComes(t *testing.T) {
 	gate := make(chan struct{})
-	h := newFixture(t, session.NewMemory(0), llm(scripted.Func(scripted.Wait(gate, echo))))
+	h := newFixture(t, memstore.New(0), llm(scripted.Func(scripted.Wait(gate, echo))))
 	h.start("one")
 	m := &event.Content{Role: event.RoleUser, Parts: []*event.Part{{FunctionResponse: &event.FunctionResponse{ID: "nope", Name: "n"}}}}
 	r, err := h.Start(t.Context(), run.Request{Key: key, Message: m})
@@ -241,7 +242,7 @@ func sleeper(started chan<- struct{}) tool.Tool {
 func TestCancelClosesOpenCalls(t *testing.T) {
 	started := make(chan struct{})
 	m := scripted.New(scripted.Call("sleep", nil), scripted.Say("next"))
-	h := newFixture(t, session.NewMemory(0), llm(m, sleeper(started)))
+	h := newFixture(t, memstore.New(0), llm(m, sleeper(started)))
 	r := h.start("go")
 	<-started
 	h.cancel(r)
@@ -263,7 +264,7 @@ func TestCancelClosesOpenCalls(t *testing.T) {
 }
 
 func TestCancelWithoutOpenCallsLeavesAnEnd(t *testing.T) {
-	h := newFixture(t, session.NewMemory(0), llm(scripted.New(scripted.Wait(nil, echo))))
+	h := newFixture(t, memstore.New(0), llm(scripted.New(scripted.Wait(nil, echo))))
 	r := h.start("go")
 	h.cancel(r)
 	h.wait(r)
@@ -274,7 +275,7 @@ func TestCancelWithoutOpenCallsLeavesAnEnd(t *testing.T) {
 
 func TestCancelInTheQueue(t *testing.T) {
 	gate := make(chan struct{})
-	h := newFixture(t, session.NewMemory(0), llm(scripted.Func(scripted.Wait(gate, echo))))
+	h := newFixture(t, memstore.New(0), llm(scripted.Func(scripted.Wait(gate, echo))))
 	h.start("one")
 	second, third := h.start("two"), h.start("three")
 	h.cancel(second)
@@ -297,7 +298,7 @@ func TestCancelDoesNotWaitForTools(t *testing.T) {
 			<-let
 			return "late", ctx.State.Set("late", true)
 		}))
-		h := newFixture(t, session.NewMemory(0), llm(scripted.New(scripted.Call("deaf", nil), scripted.Say("next")), deaf))
+		h := newFixture(t, memstore.New(0), llm(scripted.New(scripted.Call("deaf", nil), scripted.Say("next")), deaf))
 		r := h.start("go")
 		synctest.Wait()
 		begin := time.Now()
@@ -318,7 +319,7 @@ func TestCancelDoesNotWaitForTools(t *testing.T) {
 
 func TestPanicClosesOpenCalls(t *testing.T) {
 	boom := tool.Must(tool.New(tool.Declaration{Name: "boom"}, func(*tool.Context, struct{}) (any, error) { panic("boom") }))
-	h := newFixture(t, session.NewMemory(0), llm(scripted.New(scripted.Call("boom", nil), scripted.Say("next")), boom))
+	h := newFixture(t, memstore.New(0), llm(scripted.New(scripted.Call("boom", nil), scripted.Say("next")), boom))
 	r := h.start("go")
 	h.wait(r)
 	if got := h.info(r); got.Status != session.Failed || got.Failure.Message != "tool boom panicked" {
@@ -332,7 +333,7 @@ func TestPanicClosesOpenCalls(t *testing.T) {
 
 func TestWaitingReleasesTheSession(t *testing.T) {
 	ask := tool.Must(tool.New(tool.Declaration{Name: "ask", LongRunning: true}, func(*tool.Context, struct{}) (any, error) { return nil, nil }))
-	h := newFixture(t, session.NewMemory(0), llm(scripted.New(scripted.Call("ask", nil), scripted.Say("chat"), scripted.Say("done")), ask))
+	h := newFixture(t, memstore.New(0), llm(scripted.New(scripted.Call("ask", nil), scripted.Say("chat"), scripted.Say("done")), ask))
 	first := h.start("go")
 	h.wait(first)
 	if got := h.info(first).Status; got != session.Waiting {
@@ -370,7 +371,7 @@ func TestTempStateLivesForOneRun(t *testing.T) {
 		return "ok", errors.Join(ctx.State.Set("temp:x", 1), ctx.State.Set("x", 2))
 	}))
 	call := scripted.Call("temp", map[string]bool{"Set": true})
-	h := newFixture(t, session.NewMemory(0), llm(scripted.New(call, call, scripted.Say("ok"), call, scripted.Say("ok")), temp))
+	h := newFixture(t, memstore.New(0), llm(scripted.New(call, call, scripted.Say("ok"), call, scripted.Say("ok")), temp))
 	h.wait(h.start("one"))
 	r := h.start("two")
 	h.wait(r)
@@ -391,7 +392,7 @@ func TestTempStateLivesForOneRun(t *testing.T) {
 func TestShutdownLetsRunsEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		soon, never := make(chan struct{}), (chan struct{})(nil)
-		h := newFixture(t, session.NewMemory(0), llm(scripted.New(scripted.Wait(soon, echo), scripted.Wait(never, echo))))
+		h := newFixture(t, memstore.New(0), llm(scripted.New(scripted.Wait(soon, echo), scripted.Wait(never, echo))))
 		first := h.start("one")
 		other := session.Key{App: "app", User: "u", ID: "other"}
 		if _, err := h.Create(t.Context(), session.NewSession{Key: other}, nil); err != nil {
@@ -416,7 +417,7 @@ func TestShutdownLetsRunsEnd(t *testing.T) {
 }
 
 func TestDeleteEndsRuns(t *testing.T) {
-	h := newFixture(t, session.NewMemory(0), llm(scripted.Func(scripted.Wait(nil, echo))))
+	h := newFixture(t, memstore.New(0), llm(scripted.Func(scripted.Wait(nil, echo))))
 	active, queued := h.start("one"), h.start("two")
 	if err := h.Delete(t.Context(), key); err != nil {
 		t.Fatal(err)
@@ -455,7 +456,7 @@ func (b *brokenStore) Begin(ctx context.Context, r session.NewRun) (*session.Beg
 var errFull = errors.New("disk /var/lib/secret is full")
 
 func TestStoreFailureEndsTheRunAndRevealsNothing(t *testing.T) {
-	store := &brokenStore{Store: session.NewMemory(0), appends: 1}
+	store := &brokenStore{Store: memstore.New(0), appends: 1}
 	h := newFixture(t, store, llm(scripted.Func(echo)))
 	r := h.start("go")
 	h.wait(r)
@@ -479,7 +480,7 @@ func TestStoreFailureEndsTheRunAndRevealsNothing(t *testing.T) {
 // it gets the events of the new owner.
 func TestStaleOwnerCannotWrite(t *testing.T) {
 	gate := make(chan struct{})
-	store := session.NewMemory(-1)
+	store := memstore.New(-1)
 	h := newFixture(t, store, llm(scripted.New(scripted.Wait(gate, echo))))
 	r := h.start("go")
 	claimed, err := store.Claim(t.Context(), key, session.Read{}) // another process takes over
@@ -512,7 +513,7 @@ func TestStaleOwnerCannotWrite(t *testing.T) {
 }
 
 func TestImport(t *testing.T) {
-	h := newFixture(t, session.NewMemory(0), llm(scripted.Func(echo)))
+	h := newFixture(t, memstore.New(0), llm(scripted.Func(echo)))
 	call := &event.Event{Author: "a", Content: &event.Content{Role: "model", Parts: []*event.Part{{FunctionCall: &event.FunctionCall{ID: "1", Name: "n"}}}}}
 	done := &event.Event{Author: "a", Content: &event.Content{Role: "user", Parts: []*event.Part{{FunctionResponse: &event.FunctionResponse{ID: "1", Name: "n"}}}}}
 	for name, tc := range map[string]struct {
@@ -545,7 +546,7 @@ func TestImport(t *testing.T) {
 }
 
 func TestNextEndsWithItsContext(t *testing.T) {
-	h := newFixture(t, session.NewMemory(0), llm(scripted.New(scripted.Wait(nil, echo))))
+	h := newFixture(t, memstore.New(0), llm(scripted.New(scripted.Wait(nil, echo))))
 	r := h.start("go")
 	f := r.Read()
 	defer f.Close()

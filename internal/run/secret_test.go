@@ -17,6 +17,7 @@ import (
 	"github.com/parley-run/parley/internal/wire"
 	"github.com/parley-run/parley/model/scripted"
 	"github.com/parley-run/parley/session"
+	"github.com/parley-run/parley/session/memstore"
 	"github.com/parley-run/parley/tool"
 )
 
@@ -36,7 +37,7 @@ func safeHouse(t *testing.T, root *agent.Agent) (*fixture, *testkit.Buffer) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	store, heard := session.NewMemory(0), &testkit.Buffer{}
+	store, heard := memstore.New(0), &testkit.Buffer{}
 	log := slog.New(slog.NewTextHandler(heard, nil))
 	h := &fixture{t: t, store: store, Engine: run.NewEngine(run.Options{
 		Store: session.NewStore(store), Log: log, Logins: logins{broker.New(broker.Options{Secrets: store, Vault: v, Log: log})},

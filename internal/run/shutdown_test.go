@@ -11,6 +11,7 @@ import (
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/run"
 	"github.com/parley-run/parley/session"
+	"github.com/parley-run/parley/session/memstore"
 	"github.com/parley-run/parley/session/sqlite"
 	"github.com/parley-run/parley/tool"
 )
@@ -98,7 +99,7 @@ func TestShutdownDuringAClaim(t *testing.T) {
 func TestShutdownOfTheQueue(t *testing.T) {
 	t.Parallel()
 	started := make(chan string, 10)
-	store := &slowClaim{Store: session.NewMemory(0), claimed: make(chan struct{}), works: true}
+	store := &slowClaim{Store: memstore.New(0), claimed: make(chan struct{}), works: true}
 	gate := make(chan struct{})
 	h := newFixture(t, store, worker(tool.Pure, gate, started))
 	h.start("one")

@@ -15,6 +15,7 @@ import (
 	"github.com/parley-run/parley/internal/run"
 	"github.com/parley-run/parley/model/scripted"
 	"github.com/parley-run/parley/session"
+	"github.com/parley-run/parley/session/memstore"
 	"github.com/parley-run/parley/session/sqlite"
 	"github.com/parley-run/parley/tool"
 )
@@ -32,7 +33,7 @@ func TestStateConflict(t *testing.T) {
 			return "done", change(ctx)
 		}))
 	}
-	h := newFixture(t, session.NewMemory(0), llm(
+	h := newFixture(t, memstore.New(0), llm(
 		scripted.New(scripted.Calls(&event.FunctionCall{Name: "set"}, &event.FunctionCall{Name: "add"}), scripted.Say("never")),
 		change("set", func(ctx *tool.Context) error { return ctx.State.Set("k", "a text") }),
 		change("add", func(ctx *tool.Context) error { return ctx.State.Increment("k", 1) }),

@@ -21,6 +21,7 @@ import (
 	"github.com/parley-run/parley/model/scripted"
 	"github.com/parley-run/parley/session"
 	"github.com/parley-run/parley/session/agentengine"
+	"github.com/parley-run/parley/session/memstore"
 	"github.com/parley-run/parley/session/sqlite"
 	"github.com/parley-run/parley/tool"
 )
@@ -141,7 +142,7 @@ func TestWaitExpires(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				m := scripted.New(scripted.Call(tt.call, tt.args), scripted.Say("chat"), scripted.Say("more"))
-				h := patient(t, session.NewMemory(0), llm(m, tt.tool), patience, 0)
+				h := patient(t, memstore.New(0), llm(m, tt.tool), patience, 0)
 				r := h.start("go")
 				asked := h.questions(r)[0]
 				h.wait(h.start("hello"))
@@ -175,7 +176,7 @@ func TestWaitExpires(t *testing.T) {
 func TestLateAnswerEndsTheWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := scripted.New(scripted.Call("work", nil), scripted.Say("done"))
-		h := patient(t, session.NewMemory(0), llm(m, tool.Confirm(work(), nil)), patience, 0)
+		h := patient(t, memstore.New(0), llm(m, tool.Confirm(work(), nil)), patience, 0)
 		r := h.start("go")
 		asked := h.questions(r)[0]
 		time.Sleep(patience + time.Second) // and upkeep is not due
@@ -192,7 +193,7 @@ func TestLateAnswerEndsTheWait(t *testing.T) {
 func TestAnswerInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := scripted.New(scripted.Call("work", nil), scripted.Say("done"))
-		h := patient(t, session.NewMemory(0), llm(m, tool.Confirm(work(), nil)), patience, 0)
+		h := patient(t, memstore.New(0), llm(m, tool.Confirm(work(), nil)), patience, 0)
 		r := h.start("go")
 		time.Sleep(patience)
 		resumed, err := h.answer(h.questions(r)[0], `{"confirmed":true}`)
@@ -219,7 +220,7 @@ func TestAnswerInTime(t *testing.T) {
 func TestAnsweredInParts(t *testing.T) {
 	t.Parallel()
 	calls := scripted.Calls(&event.FunctionCall{ID: "1", Name: "work"}, &event.FunctionCall{ID: "2", Name: "work"})
-	h := newFixture(t, session.NewMemory(0), llm(scripted.New(calls, scripted.Say("well"), scripted.Say("done")), tool.Confirm(work(), nil)))
+	h := newFixture(t, memstore.New(0), llm(scripted.New(calls, scripted.Say("well"), scripted.Say("done")), tool.Confirm(work(), nil)))
 	first := h.start("go")
 	asked := h.questions(first)
 	answer := func(call *event.FunctionCall) *run.Run {
@@ -259,7 +260,7 @@ func TestAnsweredInParts(t *testing.T) {
 func TestCancelWait(t *testing.T) {
 	t.Parallel()
 	calls := scripted.Calls(&event.FunctionCall{ID: "1", Name: "work"}, &event.FunctionCall{ID: "2", Name: "work"})
-	h := newFixture(t, session.NewMemory(0), llm(scripted.New(calls, scripted.Say("well"), scripted.Say("next")), tool.Confirm(work(), nil)))
+	h := newFixture(t, memstore.New(0), llm(scripted.New(calls, scripted.Say("well"), scripted.Say("next")), tool.Confirm(work(), nil)))
 	first := h.start("go")
 	asked := h.questions(first)
 	second, err := h.answer(asked[0], `{"confirmed":true}`)
@@ -320,7 +321,7 @@ func TestAnsweredByARunThatFails(t *testing.T) {
 	t.Parallel()
 	for _, rollback := range []bool{false, true} {
 		began := make(chan struct{})
-		h := newFixture(t, session.NewMemory(0), llm(scripted.New(scripted.Call("work", nil), held(began), scripted.Say("next")), later()))
+		h := newFixture(t, memstore.New(0), llm(scripted.New(scripted.Call("work", nil), held(began), scripted.Say("next")), later()))
 		first := h.start("go")
 		second, err := h.answer(h.questions(first)[0], `{"done":true}`)
 		if err != nil {
@@ -348,7 +349,7 @@ func TestAnsweredByARunThatFails(t *testing.T) {
 func TestWaitWithoutAnEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := scripted.New(scripted.Call("work", nil), scripted.Say("done"))
-		h := patient(t, session.NewMemory(0), llm(m, later()), 0, 0)
+		h := patient(t, memstore.New(0), llm(m, later()), 0, 0)
 		r := h.start("go")
 		h.wait(r)
 		time.Sleep(10_000 * time.Hour)
@@ -377,7 +378,7 @@ func TestWaitGoesOn(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				calls := scripted.Calls(&event.FunctionCall{ID: "1", Name: "work"}, &event.FunctionCall{ID: "2", Name: "work"})
-				h := patient(t, session.NewMemory(0), llm(scripted.New(calls, scripted.Say("well"), scripted.Say("more")), tt.tool), patience, 0)
+				h := patient(t, memstore.New(0), llm(scripted.New(calls, scripted.Say("well"), scripted.Say("more")), tt.tool), patience, 0)
 				first := h.start("go")
 				asked := h.questions(first)
 				time.Sleep(patience / 2)
@@ -409,7 +410,7 @@ func TestWaitExpiresBetweenRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate := make(chan struct{})
 		m := scripted.New(scripted.Call("work", nil), scripted.Wait(gate, echo))
-		h := patient(t, session.NewMemory(0), llm(m, tool.Confirm(work(), nil)), patience, 0)
+		h := patient(t, memstore.New(0), llm(m, tool.Confirm(work(), nil)), patience, 0)
 		r := h.start("go")
 		asked := h.questions(r)[0]
 		chat := h.start("hello")
@@ -448,7 +449,7 @@ func TestWaitExpiresBehindAnotherAgent(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		h := patient(t, session.NewMemory(0), root, patience, 0)
+		h := patient(t, memstore.New(0), root, patience, 0)
 		r := h.start("go")
 		h.wait(r)
 		h.wait(h.start("hello"))

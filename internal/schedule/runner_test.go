@@ -15,6 +15,7 @@ import (
 
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/session"
+	"github.com/parley-run/parley/session/memstore"
 )
 
 // starter counts what is started.
@@ -100,7 +101,7 @@ func history(t *testing.T, store session.Schedules, id string) (list []string) {
 // Two servers start each run once.
 func TestRunner(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := session.NewMemory(0).Schedules
+		store := memstore.New(0).Schedules
 		s := &starter{}
 		put(t, store, "u", "minutely", Spec{Cron: "* * * * *"})
 		put(t, store, "u", "once", Spec{At: time.Now().Add(90 * time.Second)})
@@ -127,7 +128,7 @@ func TestRunner(t *testing.T) {
 // While no server runs, times are missed.
 func TestMissedTimes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := session.NewMemory(0).Schedules
+		store := memstore.New(0).Schedules
 		s := &starter{}
 		for _, policy := range []Missed{Skip, Once, All} {
 			put(t, store, "u", string(policy), Spec{Cron: "@hourly", Missed: policy})
@@ -163,7 +164,7 @@ func TestMissedTimes(t *testing.T) {
 // the schedule goes on.
 func TestFailedStarts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := session.NewMemory(0).Schedules
+		store := memstore.New(0).Schedules
 		down := true
 		s := &starter{fail: func(start Start) error {
 			switch {
@@ -196,7 +197,7 @@ func TestFailedStarts(t *testing.T) {
 // another, which is given the same time.
 func TestLostFiring(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := session.NewMemory(0).Schedules
+		store := memstore.New(0).Schedules
 		put(t, store, "u", "s", Spec{At: time.Now().Add(time.Minute)})
 		time.Sleep(2 * time.Minute)
 		lost, err := store.ClaimSchedules(t.Context(), lease, 1)
@@ -227,7 +228,7 @@ func TestLostAndLate(t *testing.T) {
 	} {
 		t.Run(string(policy), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				memory := session.NewMemory(0).Schedules
+				memory := memstore.New(0).Schedules
 				s := &starter{}
 				put(t, memory, "u", "s", Spec{Cron: "@hourly", Missed: policy})
 				first := Run(Options{Store: unfired{memory}, Starter: s, Runs: 4, Log: slog.New(slog.DiscardHandler)})
@@ -276,7 +277,7 @@ func (w *watched) Firing(ctx context.Context, key session.Key, id string, due, n
 // The observer learns of each attempt, and of the outcome that is stored.
 func TestObserver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := session.NewMemory(0).Schedules
+		store := memstore.New(0).Schedules
 		w := &watched{}
 		down := true
 		s := &starter{fail: func(start Start) error {
@@ -317,7 +318,7 @@ func TestObserver(t *testing.T) {
 // A run takes a slot until it has ended.
 func TestFree(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := session.NewMemory(0).Schedules
+		store := memstore.New(0).Schedules
 		for _, id := range []string{"a", "b"} {
 			put(t, store, "u", id, Spec{Cron: "@hourly"})
 		}
@@ -342,7 +343,7 @@ func TestFree(t *testing.T) {
 // and one user does not take all of them.
 func TestSpread(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := session.NewMemory(0).Schedules
+		store := memstore.New(0).Schedules
 		s := &starter{takes: 10 * time.Second}
 		for i := range 40 {
 			put(t, store, "u", fmt.Sprintf("s%02d", i), Spec{Cron: "@hourly"})
@@ -371,7 +372,7 @@ func TestSpread(t *testing.T) {
 // A stored schedule that cannot be read does not stop the others.
 func TestUnreadable(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := session.NewMemory(0).Schedules
+		store := memstore.New(0).Schedules
 		if err := store.PutSchedule(t.Context(), &session.Schedule{App: "app", User: "u", ID: "x", JSON: json.RawMessage(`{`), Next: time.Now()}); err != nil {
 			t.Fatal(err)
 		}

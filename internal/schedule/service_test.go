@@ -7,14 +7,14 @@ import (
 	"testing"
 
 	"github.com/parley-run/parley/event"
-	"github.com/parley-run/parley/session"
+	"github.com/parley-run/parley/session/memstore"
 )
 
 // The schedules of one user are bounded, in number and in bytes; those of others do not
 // count.
 func TestBounds(t *testing.T) {
 	t.Parallel()
-	service := Service{Store: session.NewMemory(0).Schedules}
+	service := Service{Store: memstore.New(0).Schedules}
 	create := func(user, id string, bytes int) error {
 		spec := Spec{Cron: "@daily", Message: event.Text(event.RoleUser, strings.Repeat("x", bytes))}
 		_, err := service.Create(t.Context(), "app", user, id, &spec)

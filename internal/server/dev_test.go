@@ -12,6 +12,7 @@ import (
 
 	"github.com/parley-run/parley/internal/server"
 	"github.com/parley-run/parley/session"
+	"github.com/parley-run/parley/session/memstore"
 )
 
 // reads counts the calls of a store that read lists.
@@ -39,7 +40,7 @@ func (r *reads) RecentRuns(ctx context.Context, app, user string, sessions, each
 // are.
 func TestRecentRunsAreOneQuery(t *testing.T) {
 	t.Parallel()
-	store := &reads{Backend: session.NewMemoryBackend(0)}
+	store := &reads{Backend: memstore.NewBackend(0)}
 	srv := serve(t, weather(), withUI, func(o *server.Options) { o.Store = session.NewStore(store) })
 	for _, id := range []string{"s1", "s2", "s3"} {
 		wantStatus(t, do(t, srv, "POST", "/apps/weather/users/u/sessions/"+id, ""), http.StatusOK)
@@ -113,7 +114,7 @@ func TestAllRuns(t *testing.T) {
 	wantStatus(t, do(t, srv, "GET", "/dev/apps/unknown/runs", ""), http.StatusNotFound)
 	wantStatus(t, do(t, srv, "GET", "/dev/apps/weather/runs?pageToken=x", ""), http.StatusBadRequest)
 	wantStatus(t, do(t, srv, "GET", "/dev/apps/weather/runs?pageSize=0", ""), http.StatusUnprocessableEntity)
-	old := serve(t, weather(), withUI, func(o *server.Options) { o.Store = session.NewStore(&reads{Backend: session.NewMemoryBackend(0)}) })
+	old := serve(t, weather(), withUI, func(o *server.Options) { o.Store = session.NewStore(&reads{Backend: memstore.NewBackend(0)}) })
 	wantStatus(t, do(t, old, "GET", "/dev/apps/weather/runs", ""), http.StatusNotImplemented)
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/parley-run/parley/internal/server"
 	"github.com/parley-run/parley/session"
+	"github.com/parley-run/parley/session/memstore"
 	"github.com/parley-run/parley/session/sqlite"
 )
 
@@ -48,7 +49,7 @@ func (a *unavailable) Begin(ctx context.Context, run session.NewRun) (*session.B
 // can have been stored.
 func TestStoreUnavailable(t *testing.T) {
 	t.Parallel()
-	store := &unavailable{Store: session.NewMemory(0)}
+	store := &unavailable{Store: memstore.New(0)}
 	srv := serve(t, weather(), func(o *server.Options) { o.Store = session.NewStore(store) })
 	wantStatus(t, do(t, srv, "POST", session1, ""), http.StatusOK)
 	for _, tt := range []struct {

@@ -12,6 +12,7 @@ import (
 	"github.com/parley-run/parley/internal/run"
 	"github.com/parley-run/parley/internal/testkit"
 	"github.com/parley-run/parley/session"
+	"github.com/parley-run/parley/session/memstore"
 )
 
 // FuzzRunRequest checks that the decoder of run requests handles every body, and that what passes it and the engine's
@@ -37,7 +38,7 @@ func FuzzRunRequest(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Fuzz(func(t *testing.T, body string) {
-		store := session.NewMemory(0)
+		store := memstore.New(0)
 		engine := run.NewEngine(run.Options{
 			Store: store, Log: slog.New(slog.DiscardHandler),
 			Agent: func(string) (*agent.Agent, error) { return root, nil },
@@ -102,7 +103,7 @@ func FuzzImport(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Fuzz(func(t *testing.T, body string) {
-		store := session.NewMemory(0)
+		store := memstore.New(0)
 		engine := run.NewEngine(run.Options{
 			Store: store, Log: slog.New(slog.DiscardHandler),
 			Agent: func(string) (*agent.Agent, error) { return root, nil },

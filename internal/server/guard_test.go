@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/parley-run/parley/session/memstore"
+
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/parley-run/parley/agent"
@@ -291,7 +293,7 @@ func TestStoreFailsInARun(t *testing.T) {
 	t.Parallel()
 	const want = `"could not append an event: the session store failed"`
 	for path, status := range map[string]int{"/run": http.StatusInternalServerError, "/run_sse": http.StatusOK} {
-		memory := session.NewMemory(0)
+		memory := memstore.New(0)
 		if _, err := memory.Create(t.Context(), session.NewSession{Key: key1}); err != nil {
 			t.Fatal(err)
 		}

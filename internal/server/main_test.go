@@ -18,6 +18,7 @@ import (
 	"github.com/parley-run/parley/internal/testkit"
 	"github.com/parley-run/parley/model/scripted"
 	"github.com/parley-run/parley/session"
+	"github.com/parley-run/parley/session/memstore"
 	"github.com/parley-run/parley/tool"
 )
 
@@ -63,7 +64,7 @@ func scriptedApp(t *testing.T, m *scripted.Model) apps {
 // serve starts a server that ends with the test. It has no socket: tests call its handler.
 func serve(t *testing.T, found apps, change ...func(*server.Options)) *server.Server {
 	t.Helper()
-	o := server.Options{Store: session.NewMemory(0), Apps: found, Log: slog.New(slog.DiscardHandler), Version: "1.2.3"}
+	o := server.Options{Store: memstore.New(0), Apps: found, Log: slog.New(slog.DiscardHandler), Version: "1.2.3"}
 	o.Metrics = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "parley_up 1\n") })
 	for _, f := range change {
 		f(&o)

@@ -13,6 +13,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/parley-run/parley/session/memstore"
+
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/parley-run/parley/agent"
@@ -217,7 +219,7 @@ func TestFollowUntilShutdown(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				app := newSleeper(t)
-				o := server.Options{Store: session.NewMemory(0), Apps: app.apps, Log: slog.New(slog.DiscardHandler)}
+				o := server.Options{Store: memstore.New(0), Apps: app.apps, Log: slog.New(slog.DiscardHandler)}
 				o.Engine = run.NewEngine(run.Options{Store: o.Store, Agent: app.Agent, Log: o.Log, Lease: lease})
 				srv := server.New(o)
 				wantStatus(t, do(t, srv, "POST", session1, ""), http.StatusOK)
@@ -269,7 +271,7 @@ func TestStreamUntilShutdown(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		app := newSleeper(t)
-		o := server.Options{Store: session.NewMemory(0), Apps: app.apps, Log: slog.New(slog.DiscardHandler)}
+		o := server.Options{Store: memstore.New(0), Apps: app.apps, Log: slog.New(slog.DiscardHandler)}
 		o.Engine = run.NewEngine(run.Options{Store: o.Store, Agent: app.Agent, Log: o.Log, Lease: time.Minute})
 		srv := server.New(o)
 		wantStatus(t, do(t, srv, "POST", session1, ""), http.StatusOK)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/parley-run/parley/internal/server"
 	"github.com/parley-run/parley/session"
+	"github.com/parley-run/parley/session/memstore"
 )
 
 // A search finds what a user and the agent have said, of that user only.
@@ -77,7 +78,7 @@ func TestSearch(t *testing.T) {
 // A store that cannot search says so.
 func TestSearchUnsupported(t *testing.T) {
 	t.Parallel()
-	srv := serve(t, weather(), func(o *server.Options) { o.Store = session.NewStore(&reads{Backend: session.NewMemoryBackend(0)}) })
+	srv := serve(t, weather(), func(o *server.Options) { o.Store = session.NewStore(&reads{Backend: memstore.NewBackend(0)}) })
 	rec := do(t, srv, "GET", "/apps/weather/users/u/search?q=a", "")
 	wantStatus(t, rec, http.StatusNotImplemented)
 	if !strings.Contains(rec.Body.String(), "cannot search") {

@@ -9,7 +9,7 @@ import "time"
 // the best of three are clearly those of a line, no others are needed: of a square, the
 // parts would have to take eight times too long each time.
 func Linear(n int, prepare func(n int) (work func())) bool {
-	const parts, tries, most, clearly = 16, 10, 5, 2
+	const parts, tries, most, clearly = 16, 40, 5, 2
 	timed := func(count, n int) (took time.Duration) {
 		for range count {
 			work := prepare(n)

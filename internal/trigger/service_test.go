@@ -15,7 +15,7 @@ import (
 	"github.com/parley-run/parley/internal/access"
 	"github.com/parley-run/parley/internal/broker"
 	"github.com/parley-run/parley/internal/broker/vault"
-	"github.com/parley-run/parley/session"
+	"github.com/parley-run/parley/session/memstore"
 )
 
 // starter remembers runs by their idempotency keys.
@@ -43,7 +43,7 @@ func service(t *testing.T) (*Service, *starter) {
 	}
 	runs := &starter{}
 	return &Service{
-		Vault:   broker.New(broker.Options{Secrets: session.NewMemory(0), Vault: keys, Log: slog.New(slog.DiscardHandler)}),
+		Vault:   broker.New(broker.Options{Secrets: memstore.New(0), Vault: keys, Log: slog.New(slog.DiscardHandler)}),
 		Files:   func(string) (map[string]*Trigger, error) { return nil, nil },
 		Starter: runs, Now: func() time.Time { return noon }, Log: slog.New(slog.DiscardHandler),
 	}, runs

@@ -6,7 +6,7 @@
 //
 // The service stores sessions: their owner, their state, and an append-only list of
 // events. It has no runs, epochs or leases, and it cannot refuse an outdated writer.
-// Therefore a session.Memory in front of it holds the sessions in use and everything
+// Therefore a memstore.Backend in front of it holds the sessions in use and everything
 // that the service cannot store: runs, journals, logins, memories, usage. Those
 // belong to this process, and are lost with it.
 //
@@ -35,11 +35,12 @@ import (
 
 	"github.com/parley-run/parley/internal/lru"
 	"github.com/parley-run/parley/session"
+	"github.com/parley-run/parley/session/memstore"
 )
 
-// backend stores sessions in the service, behind a Memory.
+// backend stores sessions in the service, behind a memstore.Backend.
 type backend struct {
-	*session.Memory
+	*memstore.Backend
 	client *client
 	log    *slog.Logger
 
@@ -85,7 +86,7 @@ func Open(ctx context.Context, o Options) (session.Store, error) {
 
 func newBackend(c *client, log *slog.Logger, lease time.Duration) *backend {
 	return &backend{
-		Memory: session.NewMemoryBackend(lease), client: c, log: log,
+		Backend: memstore.NewBackend(lease), client: c, log: log,
 		mirrors: map[session.Key]*mirror{}, loaded: lru.New[session.Key, *mirror](maxBytes), sharedStates: map[string]*sharedState{},
 	}
 }

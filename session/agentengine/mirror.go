@@ -125,7 +125,7 @@ func (s *backend) unload(ctx context.Context, m *mirror) error {
 	s.mu.Lock()
 	s.empty(m)
 	s.mu.Unlock()
-	return s.Memory.Delete(ctx, m.key)
+	return s.Backend.Delete(ctx, m.key)
 }
 
 // current reports whether the memory is up to date without asking the service: a

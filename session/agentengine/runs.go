@@ -21,13 +21,13 @@ func (s *backend) Begin(ctx context.Context, req session.NewRun) (*session.Begun
 		return nil, err
 	}
 	if req.Message == nil || !s.Begins(&req) {
-		return s.Memory.Begin(ctx, req)
+		return s.Backend.Begin(ctx, req)
 	}
 	// The mirror is held, so nothing can change in between.
 	message := []*session.Entry{req.Message}
 	var begun *session.Begun
 	err = s.extend(ctx, m, message, func() (err error) {
-		begun, err = s.Memory.Begin(ctx, req)
+		begun, err = s.Backend.Begin(ctx, req)
 		return err
 	})
 	return begun, err
@@ -38,7 +38,7 @@ func (s *backend) Look(ctx context.Context, req session.NewRun) (*session.Run, e
 	if err := s.need(ctx, req.Key); err != nil {
 		return nil, err
 	}
-	return s.Memory.Look(ctx, req)
+	return s.Backend.Look(ctx, req)
 }
 
 // Claim implements session.Leases.
@@ -51,7 +51,7 @@ func (s *backend) Claim(ctx context.Context, key session.Key, read session.Read)
 	if err := s.sync(ctx, m); err != nil {
 		return nil, err
 	}
-	return s.Memory.Claim(ctx, key, read)
+	return s.Backend.Claim(ctx, key, read)
 }
 
 // Append implements session.Leases.
@@ -68,9 +68,9 @@ func (s *backend) Append(ctx context.Context, key session.Key, epoch int64, note
 // mirror must be held.
 func (s *backend) write(ctx context.Context, m *mirror, epoch int64, notes session.Journal, entries []*session.Entry) error {
 	if len(entries) == 0 {
-		return s.Memory.Append(ctx, m.key, epoch, notes)
+		return s.Backend.Append(ctx, m.key, epoch, notes)
 	}
-	if err := s.Memory.Append(ctx, m.key, epoch, nil); err != nil { // whether the session is the writer's
+	if err := s.Backend.Append(ctx, m.key, epoch, nil); err != nil { // whether the session is the writer's
 		return err
 	}
 	if _, err := s.settle(ctx, m, epoch); err != nil {
@@ -80,7 +80,7 @@ func (s *backend) write(ctx context.Context, m *mirror, epoch int64, notes sessi
 		return s.lost(ctx, m, err)
 	}
 	s.grown(m, entries)
-	return s.apply(m.key, entries, func() error { return s.Memory.Append(ctx, m.key, epoch, notes, entries...) })
+	return s.apply(m.key, entries, func() error { return s.Backend.Append(ctx, m.key, epoch, notes, entries...) })
 }
 
 // settle determines whether uncertain events are stored, so that new ones follow
@@ -89,17 +89,17 @@ func (s *backend) settle(ctx context.Context, m *mirror, epoch int64) (fresh boo
 	if !m.doubt.Load() {
 		return false, nil
 	}
-	before, err := s.Memory.Get(ctx, m.key, session.Read{NoEvents: true})
+	before, err := s.Backend.Get(ctx, m.key, session.Read{NoEvents: true})
 	if err != nil {
 		return false, err
 	}
 	if err := s.sync(ctx, m); err != nil {
 		return false, err
 	}
-	if err := s.Memory.Append(ctx, m.key, epoch, nil); err != nil { // it may be another session by now
+	if err := s.Backend.Append(ctx, m.key, epoch, nil); err != nil { // it may be another session by now
 		return false, err
 	}
-	after, err := s.Memory.Get(ctx, m.key, session.Read{NoEvents: true})
+	after, err := s.Backend.Get(ctx, m.key, session.Read{NoEvents: true})
 	return err == nil && after.Seq != before.Seq, err
 }
 
@@ -138,9 +138,9 @@ func (s *backend) End(ctx context.Context, key session.Key, epoch int64, end ses
 	}
 	defer release()
 	if len(end.Entries) == 0 || end.Discard {
-		return s.Memory.End(ctx, key, epoch, end)
+		return s.Backend.End(ctx, key, epoch, end)
 	}
-	if err := s.Memory.Append(ctx, key, epoch, nil); err != nil {
+	if err := s.Backend.Append(ctx, key, epoch, nil); err != nil {
 		return false, err
 	}
 	if failed := s.sendEnd(ctx, m, epoch, end.Entries); failed != nil {
@@ -152,12 +152,12 @@ func (s *backend) End(ctx context.Context, key session.Key, epoch int64, end ses
 		if end.Failure == nil {
 			end.Failure = &session.Failure{Type: "store", Message: "could not end the run: the session store failed"}
 		}
-		queued, err := s.Memory.End(ctx, key, epoch, end)
+		queued, err := s.Backend.End(ctx, key, epoch, end)
 		return queued, errors.Join(failed, err)
 	}
 	s.grown(m, end.Entries)
 	err = s.apply(key, end.Entries, func() error {
-		queued, err = s.Memory.End(ctx, key, epoch, end)
+		queued, err = s.Backend.End(ctx, key, epoch, end)
 		return err
 	})
 	return queued, err
@@ -170,7 +170,7 @@ func (s *backend) HandOver(ctx context.Context, key session.Key, epoch int64) er
 		return err
 	}
 	defer release()
-	return s.Memory.HandOver(ctx, key, epoch)
+	return s.Backend.HandOver(ctx, key, epoch)
 }
 
 // StopRun implements session.Runs, for runs of this process.
@@ -178,7 +178,7 @@ func (s *backend) StopRun(ctx context.Context, key session.Key, id string, how s
 	if err := s.need(ctx, key); err != nil {
 		return nil, err
 	}
-	return s.Memory.StopRun(ctx, key, id, how)
+	return s.Backend.StopRun(ctx, key, id, how)
 }
 
 // Run implements session.Runs, for runs of this process. While one is active, its
@@ -189,7 +189,7 @@ func (s *backend) Run(ctx context.Context, key session.Key, id string) (*session
 			return nil, err
 		}
 	}
-	return s.Memory.Run(ctx, key, id)
+	return s.Backend.Run(ctx, key, id)
 }
 
 // ListRuns implements session.Runs, for runs of this process.
@@ -197,10 +197,10 @@ func (s *backend) ListRuns(ctx context.Context, key session.Key, page session.Pa
 	if err := s.need(ctx, key); err != nil {
 		return nil, "", err
 	}
-	return s.Memory.ListRuns(ctx, key, page)
+	return s.Backend.ListRuns(ctx, key, page)
 }
 
 // RecentRuns implements session.Runs, for runs of this process.
 func (s *backend) RecentRuns(ctx context.Context, app, user string, sessions, each int) ([]*session.Run, error) {
-	return s.Memory.RecentRuns(ctx, app, user, sessions, each)
+	return s.Backend.RecentRuns(ctx, app, user, sessions, each)
 }

@@ -20,7 +20,7 @@ func (s *backend) seal(ctx context.Context, m *mirror) error {
 	if _, busy := s.Holds(m.key); !m.loose || busy {
 		return nil
 	}
-	known, err := s.Memory.Get(ctx, m.key, session.Read{})
+	known, err := s.Backend.Get(ctx, m.key, session.Read{})
 	if err != nil {
 		return err
 	}
@@ -31,7 +31,7 @@ func (s *backend) seal(ctx context.Context, m *mirror) error {
 			return err
 		}
 		answer := []*session.Entry{entry}
-		if err := s.extend(ctx, m, answer, func() error { return s.Memory.Patch(ctx, m.key, entry) }); err != nil {
+		if err := s.extend(ctx, m, answer, func() error { return s.Backend.Patch(ctx, m.key, entry) }); err != nil {
 			return err
 		}
 	}

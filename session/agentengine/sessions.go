@@ -51,7 +51,7 @@ func (s *backend) Create(ctx context.Context, made session.NewSession) (*session
 	if err := s.applyDelta(made.Key, made.State, func() error { return s.Put(made.Key, made.State) }); err != nil {
 		return nil, err
 	}
-	return s.Memory.Get(ctx, made.Key, session.Read{})
+	return s.Backend.Get(ctx, made.Key, session.Read{})
 }
 
 // fill adds the log to a new session, and its shared state to others. It returns
@@ -90,7 +90,7 @@ func (s *backend) Get(ctx context.Context, key session.Key, read session.Read) (
 			return nil, err
 		}
 	}
-	return s.Memory.Get(ctx, key, read)
+	return s.Backend.Get(ctx, key, read)
 }
 
 // Delete implements session.Sessions.
@@ -123,7 +123,7 @@ func (s *backend) Patch(ctx context.Context, key session.Key, entry *session.Ent
 		return err
 	}
 	entries := []*session.Entry{entry}
-	return s.extend(ctx, m, entries, func() error { return s.Memory.Patch(ctx, key, entry) })
+	return s.extend(ctx, m, entries, func() error { return s.Backend.Patch(ctx, key, entry) })
 }
 
 // keyOf returns the key of a listed session in an application: a session that
@@ -203,7 +203,7 @@ func (s *backend) seen(ctx context.Context, key session.Key, r *remote, shared s
 		if err := s.reach(ctx, key, r); err != nil {
 			return nil, err
 		}
-		one, err := s.Memory.Get(ctx, key, session.Read{NoEvents: true})
+		one, err := s.Backend.Get(ctx, key, session.Read{NoEvents: true})
 		if !errors.Is(err, session.ErrNotFound) { // because the memory was full
 			return one, err
 		}
@@ -337,7 +337,7 @@ func (s *backend) Rebuild(ctx context.Context, key session.Key) (bool, error) {
 	if err := s.need(ctx, key); err != nil {
 		return false, err
 	}
-	return s.Memory.Rebuild(ctx, key)
+	return s.Backend.Rebuild(ctx, key)
 }
 
 // need loads a session into the memory.
@@ -363,7 +363,7 @@ func (s *backend) Remember(ctx context.Context, key session.Key, all []*session.
 	if err := s.need(ctx, key); err != nil {
 		return err
 	}
-	return s.Memory.Remember(ctx, key, all)
+	return s.Backend.Remember(ctx, key, all)
 }
 
 // PutSecret implements session.Secrets. The session of a secret must be loaded.
@@ -373,7 +373,7 @@ func (s *backend) PutSecret(ctx context.Context, secret *session.Secret) (int64,
 			return 0, err
 		}
 	}
-	return s.Memory.PutSecret(ctx, secret)
+	return s.Backend.PutSecret(ctx, secret)
 }
 
 // PutSubscription implements session.Outbox. The session must be loaded.
@@ -383,7 +383,7 @@ func (s *backend) PutSubscription(ctx context.Context, sub *session.Subscription
 			return err
 		}
 	}
-	return s.Memory.PutSubscription(ctx, sub, run)
+	return s.Backend.PutSubscription(ctx, sub, run)
 }
 
 // Publish implements session.Outbox. The session must be loaded.
@@ -393,5 +393,5 @@ func (s *backend) Publish(ctx context.Context, n *session.Notice) error {
 			return err
 		}
 	}
-	return s.Memory.Publish(ctx, n)
+	return s.Backend.Publish(ctx, n)
 }

@@ -63,7 +63,7 @@ func TestNewSessionHasSharedState(t *testing.T) {
 	meanwhile := sets("e", "app:b", "2")
 	service.Break(func(r *http.Request) *sessionservice.Fault {
 		if r.Method == http.MethodGet && strings.HasSuffix(r.URL.Path, appName(theKey)) {
-			_ = s.apply(theKey, []*session.Entry{meanwhile}, func() error { return s.Memory.Patch(t.Context(), theKey, meanwhile) })
+			_ = s.apply(theKey, []*session.Entry{meanwhile}, func() error { return s.Backend.Patch(t.Context(), theKey, meanwhile) })
 		}
 		return nil
 	})

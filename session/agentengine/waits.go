@@ -17,7 +17,7 @@ func (s *backend) Expire(ctx context.Context, key session.Key, seq int64, runs [
 	if err := s.sync(ctx, m); err != nil {
 		return err
 	}
-	known, err := s.Memory.Get(ctx, key, session.Read{NoEvents: true})
+	known, err := s.Backend.Get(ctx, key, session.Read{NoEvents: true})
 	if err != nil {
 		return err
 	}
@@ -25,5 +25,5 @@ func (s *backend) Expire(ctx context.Context, key session.Key, seq int64, runs [
 		return session.ErrFenced
 	}
 	// The mirror is held, so nothing can change in between.
-	return s.extend(ctx, m, entries, func() error { return s.Memory.Expire(ctx, key, seq, runs, failure, entries...) })
+	return s.extend(ctx, m, entries, func() error { return s.Backend.Expire(ctx, key, seq, runs, failure, entries...) })
 }

@@ -5,13 +5,14 @@ import (
 	"time"
 
 	"github.com/parley-run/parley/session"
+	"github.com/parley-run/parley/session/memstore"
 	"github.com/parley-run/parley/session/storetest"
 )
 
 // openStore opens a store that is to be tested, here the one in memory.
 func openStore(t *testing.T, lease time.Duration) session.Store {
 	t.Helper()
-	store := session.NewMemory(lease)
+	store := memstore.New(lease)
 	t.Cleanup(func() { store.Close() })
 	return store
 }

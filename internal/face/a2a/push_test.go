@@ -16,6 +16,7 @@ import (
 	"github.com/parley-run/parley/internal/broker/vault"
 	"github.com/parley-run/parley/internal/testkit"
 	"github.com/parley-run/parley/session"
+	"github.com/parley-run/parley/session/memstore"
 	_ "github.com/parley-run/parley/session/sqlite" // has the store
 )
 
@@ -337,7 +338,7 @@ func TestPushRefused(t *testing.T) {
 
 func init() {
 	session.Register("quiet", session.Driver{Open: func(_ context.Context, _ string, o session.Options) (session.Store, error) {
-		store := session.NewMemory(o.Lease)
+		store := memstore.New(o.Lease)
 		store.Outbox = nil
 		return store, nil
 	}})

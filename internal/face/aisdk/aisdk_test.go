@@ -16,6 +16,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/parley-run/parley/session/memstore"
+
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/parley-run/parley/agent"
@@ -64,7 +66,7 @@ type house struct {
 
 func open(t *testing.T) *house {
 	t.Helper()
-	h := &house{t: t, fixture: testkit.NewFixture(), store: session.NewMemory(0), gate: make(chan struct{})}
+	h := &house{t: t, fixture: testkit.NewFixture(), store: memstore.New(0), gate: make(chan struct{})}
 	h.model = scripted.Func(h.think)
 	found := apps(h.fixture.Apps())
 	erase := tool.Must(tool.New(tool.Declaration{Name: "erase"}, func(*tool.Context, struct{}) (string, error) { return "gone", nil }))

@@ -19,6 +19,7 @@ import (
 	"github.com/parley-run/parley/internal/broker/vault"
 	"github.com/parley-run/parley/internal/testkit/hostile"
 	"github.com/parley-run/parley/session"
+	"github.com/parley-run/parley/session/memstore"
 )
 
 func mkfifo(path string) error { return syscall.Mkfifo(path, 0o600) }
@@ -39,7 +40,7 @@ func newBroker() *broker.Broker {
 		panic(err)
 	}
 	return broker.New(broker.Options{
-		Vault: v, Secrets: session.NewMemory(0), AllowPrivate: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, Log: slog.New(slog.DiscardHandler),
+		Vault: v, Secrets: memstore.New(0), AllowPrivate: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, Log: slog.New(slog.DiscardHandler),
 	})
 }
 

@@ -1,4 +1,4 @@
-package session_test
+package memstore_test
 
 import (
 	"encoding/json"
@@ -11,6 +11,7 @@ import (
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/gctune"
 	"github.com/parley-run/parley/session"
+	"github.com/parley-run/parley/session/memstore"
 	"github.com/parley-run/parley/session/storetest"
 )
 
@@ -18,7 +19,7 @@ import (
 // not disturb others when memory is short. It did if it had not been collected yet.
 func TestShortageBesideBubbles(t *testing.T) {
 	key := session.Key{App: "a", User: "u", ID: "s"}
-	var store *session.Memory
+	var store *memstore.Backend
 	use := func(t *testing.T) {
 		t.Helper()
 		if _, err := store.Get(t.Context(), key, session.Read{}); err != nil {
@@ -26,7 +27,7 @@ func TestShortageBesideBubbles(t *testing.T) {
 		}
 	}
 	synctest.Test(t, func(t *testing.T) {
-		store = session.NewMemoryBackend(time.Minute)
+		store = memstore.NewBackend(time.Minute)
 		if _, err := store.Create(t.Context(), session.NewSession{Key: key, State: session.State{"k": []byte("1")}}); err != nil {
 			t.Fatal(err)
 		}
@@ -41,7 +42,7 @@ func TestShortageBesideBubbles(t *testing.T) {
 func TestMemoryPacksSessions(t *testing.T) {
 	storetest.Run(t, func(t *testing.T, lease time.Duration) session.Store {
 		t.Helper()
-		m := session.NewMemoryBackend(lease)
+		m := memstore.NewBackend(lease)
 		stop, stopped := make(chan struct{}), make(chan struct{})
 		go func() {
 			defer close(stopped)
@@ -76,7 +77,7 @@ func live() int64 {
 // bytes of its events.
 func TestIdleSessionsAreSmall(t *testing.T) {
 	const sessions, perUser = 5000, 10
-	m := session.NewMemoryBackend(0)
+	m := memstore.NewBackend(0)
 	key := func(i int) session.Key {
 		path := fmt.Sprintf("/apps/weather/users/user-%d/sessions/0190a7c4-5a5b-7c3e-8f00-%012d", i/perUser, i) // as in a request
 		return session.Key{App: path[6:13], User: path[20 : len(path)-46], ID: path[len(path)-36:]}
@@ -110,7 +111,7 @@ func TestIdleSessionsAreSmall(t *testing.T) {
 }
 
 // turn has a message, a call, its response and an answer, and returns the bytes of their entries.
-func turn(t *testing.T, m *session.Memory, key session.Key) (bytes int64) {
+func turn(t *testing.T, m *memstore.Backend, key session.Key) (bytes int64) {
 	t.Helper()
 	id := "e-" + key.ID
 	entry := func(author string, parts ...*event.Part) *session.Entry {
@@ -142,7 +143,7 @@ func turn(t *testing.T, m *session.Memory, key session.Key) (bytes int64) {
 
 // A session that is used, or has an active run, is not packed.
 func TestUsedSessionsAreNotPacked(t *testing.T) {
-	m := session.NewMemoryBackend(0)
+	m := memstore.NewBackend(0)
 	key := session.Key{App: "app", User: "user", ID: "s"}
 	if _, err := m.Create(t.Context(), session.NewSession{Key: key}); err != nil {
 		t.Fatal(err)
@@ -212,7 +213,7 @@ func TestUsedSessionsAreNotPacked(t *testing.T) {
 // A deleted session is not kept until the store looks for idle ones.
 func TestDeletedSessionsAreReleased(t *testing.T) {
 	const sessions = 500
-	m := session.NewMemoryBackend(0)
+	m := memstore.NewBackend(0)
 	before := live()
 	for i := range sessions {
 		key := session.Key{App: "app", User: "user", ID: fmt.Sprint(i)}

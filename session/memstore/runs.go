@@ -1,4 +1,4 @@
-package session
+package memstore
 
 import (
 	"cmp"
@@ -6,21 +6,23 @@ import (
 	"maps"
 	"slices"
 	"time"
+
+	"github.com/parley-run/parley/session"
 )
 
 // runList holds the runs of one session. The session's lock must be held.
 type runList struct {
 	epoch   int64 // of the running run, otherwise 0
-	running *Run
-	journal Journal
+	running *session.Run
+	journal session.Journal
 	over    bool // the lease of the running one
-	queue   []*Run
-	past    []*Run             // the ended runs, oldest first
+	queue   []*session.Run
+	past    []*session.Run     // the ended runs, oldest first
 	keys    map[string]request // by idempotency key
 }
 
 type request struct {
-	run         *Run
+	run         *session.Run
 	fingerprint string
 }
 
@@ -30,14 +32,14 @@ const keptRuns = 100
 func (l *runList) active() bool { return l != nil && (l.running != nil || len(l.queue) > 0) }
 
 // find returns the run with an id, or nil.
-func (l *runList) find(id string) *Run {
+func (l *runList) find(id string) *session.Run {
 	if l == nil {
 		return nil
 	}
 	if l.running != nil && l.running.ID == id {
 		return l.running
 	}
-	for _, runs := range [...][]*Run{l.past, l.queue} {
+	for _, runs := range [...][]*session.Run{l.past, l.queue} {
 		for _, r := range runs {
 			if r.ID == id {
 				return r
@@ -48,7 +50,7 @@ func (l *runList) find(id string) *Run {
 }
 
 // all returns the runs, oldest first.
-func (l *runList) all() []*Run {
+func (l *runList) all() []*session.Run {
 	if l == nil {
 		return nil
 	}
@@ -57,12 +59,12 @@ func (l *runList) all() []*Run {
 		all = append(all, l.running)
 	}
 	all = append(all, l.queue...)
-	slices.SortFunc(all, func(a, b *Run) int { return cmp.Compare(a.Number, b.Number) })
+	slices.SortFunc(all, func(a, b *session.Run) int { return cmp.Compare(a.Number, b.Number) })
 	return all
 }
 
 // end moves a run to the ended ones.
-func (l *runList) end(r *Run, status Status, now time.Time) {
+func (l *runList) end(r *session.Run, status session.Status, now time.Time) {
 	r.Status, r.Ended, r.Request = status, now, nil
 	l.past = append(l.past, r)
 	for len(l.past) > keptRuns {
@@ -73,7 +75,7 @@ func (l *runList) end(r *Run, status Status, now time.Time) {
 }
 
 // forget drops the idempotency key of a run.
-func (l *runList) forget(r *Run) {
+func (l *runList) forget(r *session.Run) {
 	for key, req := range l.keys {
 		if req.run == r {
 			delete(l.keys, key)
@@ -82,13 +84,13 @@ func (l *runList) forget(r *Run) {
 }
 
 // copied returns a copy of a run for readers.
-func copied(r *Run) *Run {
+func copied(r *session.Run) *session.Run {
 	c := *r
 	return &c
 }
 
-// Begin implements Runs.
-func (m *Memory) Begin(_ context.Context, req NewRun) (*Begun, error) {
+// Begin implements session.Runs.
+func (m *Backend) Begin(_ context.Context, req session.NewRun) (*session.Begun, error) {
 	rec, err := m.hold(req.Key)
 	if err != nil {
 		return nil, err
@@ -102,9 +104,9 @@ func (m *Memory) Begin(_ context.Context, req NewRun) (*Begun, error) {
 	case err != nil:
 		return nil, err
 	case before != nil:
-		return &Begun{Run: before, Repeat: true}, nil
+		return &session.Begun{Run: before, Repeat: true}, nil
 	}
-	r := &Run{ID: req.ID, Key: req.Key, Number: m.number.Add(1), Status: Queued, Created: wallClock()}
+	r := &session.Run{ID: req.ID, Key: req.Key, Number: m.number.Add(1), Status: session.Queued, Created: wallClock()}
 	if l.active() { // Claim gets the request from here
 		if r.Request, err = req.Request(); err != nil {
 			return nil, err
@@ -117,24 +119,24 @@ func (m *Memory) Begin(_ context.Context, req NewRun) (*Begun, error) {
 		l.keys[req.IdempotencyKey] = request{r, req.Fingerprint}
 	}
 	if l.active() {
-		if req.Busy == Interrupt || req.Busy == Rollback {
+		if req.Busy == session.Interrupt || req.Busy == session.Rollback {
 			m.interrupt(rec, req.Busy)
 		}
 		l.queue = append(l.queue, r)
 		m.setBusy(rec, true)
-		return &Begun{Run: copied(r)}, nil
+		return &session.Begun{Run: copied(r)}, nil
 	}
 	m.take(rec, r)
 	m.tell(rec, r)
 	before := rec.snapshot(req.Read)
 	if req.Message != nil {
-		rec.write([]*Entry{req.Message}, r.Created)
+		rec.write([]*session.Entry{req.Message}, r.Created)
 	}
-	return &Begun{Run: copied(r), Session: before, Journal: maps.Clone(l.journal)}, nil
+	return &session.Begun{Run: copied(r), Session: before, Journal: maps.Clone(l.journal)}, nil
 }
 
-// Look implements Runs.
-func (m *Memory) Look(_ context.Context, req NewRun) (*Run, error) {
+// Look implements session.Runs.
+func (m *Backend) Look(_ context.Context, req session.NewRun) (*session.Run, error) {
 	rec, err := m.hold(req.Key)
 	if err != nil {
 		return nil, err
@@ -143,53 +145,53 @@ func (m *Memory) Look(_ context.Context, req NewRun) (*Run, error) {
 	return rec.runs.look(&req)
 }
 
-func (l *runList) look(req *NewRun) (*Run, error) {
+func (l *runList) look(req *session.NewRun) (*session.Run, error) {
 	if l == nil {
 		return nil, nil
 	}
 	if before, ok := l.keys[req.IdempotencyKey]; ok && req.IdempotencyKey != "" {
 		if before.fingerprint != req.Fingerprint {
-			return nil, ErrReused
+			return nil, session.ErrReused
 		}
 		return copied(before.run), nil
 	}
-	if l.active() && req.Busy == Reject {
+	if l.active() && req.Busy == session.Reject {
 		busy := l.running
 		if busy == nil {
 			busy = l.queue[0]
 		}
-		return nil, &BusyError{Run: busy.ID}
+		return nil, &session.BusyError{Run: busy.ID}
 	}
-	if req.Busy != Interrupt && req.Busy != Rollback && l.active() && req.MaxQueue > 0 && len(l.queue) >= req.MaxQueue {
-		return nil, ErrQueueFull
+	if req.Busy != session.Interrupt && req.Busy != session.Rollback && l.active() && req.MaxQueue > 0 && len(l.queue) >= req.MaxQueue {
+		return nil, session.ErrQueueFull
 	}
 	if req.ID != "" && l.find(req.ID) != nil {
-		return nil, ErrRunExists
+		return nil, session.ErrRunExists
 	}
 	return nil, nil
 }
 
 // interrupt requests the end of all runs that have not ended.
-func (m *Memory) interrupt(rec *record, policy Policy) {
+func (m *Backend) interrupt(rec *record, policy session.Policy) {
 	l := rec.runs
 	if l.running != nil {
-		how := StopCancel
-		if policy == Rollback {
-			how = StopRollback
+		how := session.StopCancel
+		if policy == session.Rollback {
+			how = session.StopRollback
 		}
 		l.running.Stop = l.running.Stop.With(how)
 	}
 	for _, r := range l.queue {
-		l.end(r, Cancelled, wallClock())
+		l.end(r, session.Cancelled, wallClock())
 		m.tell(rec, r)
 	}
 	l.queue = nil
 }
 
 // take makes r the running run of the session.
-func (m *Memory) take(rec *record, r *Run) {
+func (m *Backend) take(rec *record, r *session.Run) {
 	l := rec.runs
-	r.Status, r.Epoch = Running, m.epoch.Add(1)
+	r.Status, r.Epoch = session.Running, m.epoch.Add(1)
 	r.Attempt++
 	l.running, l.epoch, l.over = r, r.Epoch, false
 	rec.unpack()
@@ -198,7 +200,7 @@ func (m *Memory) take(rec *record, r *Run) {
 }
 
 // setBusy updates the index of Idle.
-func (m *Memory) setBusy(rec *record, busy bool) {
+func (m *Backend) setBusy(rec *record, busy bool) {
 	m.busyMu.Lock()
 	defer m.busyMu.Unlock()
 	if busy {
@@ -209,14 +211,14 @@ func (m *Memory) setBusy(rec *record, busy bool) {
 }
 
 // busyOnes returns the sessions with runs that have not ended.
-func (m *Memory) busyOnes() []*record {
+func (m *Backend) busyOnes() []*record {
 	m.busyMu.Lock()
 	defer m.busyMu.Unlock()
 	return slices.Collect(maps.Keys(m.busy))
 }
 
 // hold is like find, and returns with the session's lock held.
-func (m *Memory) hold(key Key) (*record, error) {
+func (m *Backend) hold(key session.Key) (*record, error) {
 	rec, err := m.find(key)
 	if err != nil {
 		return nil, err
@@ -224,26 +226,26 @@ func (m *Memory) hold(key Key) (*record, error) {
 	rec.mu.Lock()
 	if rec.gone {
 		rec.mu.Unlock()
-		return nil, ErrNotFound
+		return nil, session.ErrNotFound
 	}
 	return rec, nil
 }
 
 // owned is like hold for the owner of the epoch.
-func (m *Memory) owned(key Key, epoch int64) (*record, error) {
+func (m *Backend) owned(key session.Key, epoch int64) (*record, error) {
 	rec, err := m.hold(key)
 	if err != nil {
-		return nil, ErrFenced
+		return nil, session.ErrFenced
 	}
 	if epoch == 0 || rec.runs == nil || rec.runs.epoch != epoch {
 		rec.mu.Unlock()
-		return nil, ErrFenced
+		return nil, session.ErrFenced
 	}
 	return rec, nil
 }
 
 // claimable returns the run that Claim would take, or nil.
-func (m *Memory) claimable(l *runList) *Run {
+func (m *Backend) claimable(l *runList) *session.Run {
 	switch {
 	case l == nil:
 		return nil
@@ -259,7 +261,7 @@ func (m *Memory) claimable(l *runList) *Run {
 }
 
 // Claim implements Leases.
-func (m *Memory) Claim(_ context.Context, key Key, read Read) (*Begun, error) {
+func (m *Backend) Claim(_ context.Context, key session.Key, read session.Read) (*session.Begun, error) {
 	rec, err := m.hold(key)
 	if err != nil {
 		return nil, err
@@ -267,9 +269,9 @@ func (m *Memory) Claim(_ context.Context, key Key, read Read) (*Begun, error) {
 	defer rec.mu.Unlock()
 	r := m.claimable(rec.runs)
 	if r == nil {
-		return nil, ErrIdle
+		return nil, session.ErrIdle
 	}
-	queued := r.Status == Queued
+	queued := r.Status == session.Queued
 	if queued {
 		rec.runs.queue = rec.runs.queue[1:]
 	}
@@ -277,12 +279,12 @@ func (m *Memory) Claim(_ context.Context, key Key, read Read) (*Begun, error) {
 	if queued {
 		m.tell(rec, r)
 	}
-	return &Begun{Run: copied(r), Session: rec.snapshot(read), Journal: maps.Clone(rec.runs.journal)}, nil
+	return &session.Begun{Run: copied(r), Session: rec.snapshot(read), Journal: maps.Clone(rec.runs.journal)}, nil
 }
 
 // Idle implements Leases.
-func (m *Memory) Idle(_ context.Context, limit int) ([]Key, error) {
-	var found []Key
+func (m *Backend) Idle(_ context.Context, limit int) ([]session.Key, error) {
+	var found []session.Key
 	for _, rec := range m.busyOnes() {
 		rec.mu.Lock()
 		if !rec.gone && len(found) < limit && m.claimable(rec.runs) != nil {
@@ -293,8 +295,8 @@ func (m *Memory) Idle(_ context.Context, limit int) ([]Key, error) {
 	return found, nil
 }
 
-// CountQueued implements Runs.
-func (m *Memory) CountQueued(context.Context) (int64, error) {
+// CountQueued implements session.Runs.
+func (m *Backend) CountQueued(context.Context) (int64, error) {
 	count := 0
 	for _, rec := range m.busyOnes() {
 		rec.mu.Lock()
@@ -307,7 +309,7 @@ func (m *Memory) CountQueued(context.Context) (int64, error) {
 }
 
 // Append implements Leases.
-func (m *Memory) Append(_ context.Context, key Key, epoch int64, notes Journal, entries ...*Entry) error {
+func (m *Backend) Append(_ context.Context, key session.Key, epoch int64, notes session.Journal, entries ...*session.Entry) error {
 	rec, err := m.owned(key, epoch)
 	if err != nil {
 		return err
@@ -320,7 +322,7 @@ func (m *Memory) Append(_ context.Context, key Key, epoch int64, notes Journal, 
 			continue
 		}
 		if l.journal == nil {
-			l.journal = Journal{}
+			l.journal = session.Journal{}
 		}
 		l.journal[name] = note
 	}
@@ -329,7 +331,7 @@ func (m *Memory) Append(_ context.Context, key Key, epoch int64, notes Journal, 
 }
 
 // write appends entries of the running run.
-func (r *record) write(entries []*Entry, now time.Time) {
+func (r *record) write(entries []*session.Entry, now time.Time) {
 	r.append(entries, r.apply, now)
 	if run := r.runs.running; run.First == 0 && len(entries) > 0 {
 		run.First = entries[0].Seq
@@ -337,7 +339,7 @@ func (r *record) write(entries []*Entry, now time.Time) {
 }
 
 // End implements Leases.
-func (m *Memory) End(_ context.Context, key Key, epoch int64, end End) (queued bool, err error) {
+func (m *Backend) End(_ context.Context, key session.Key, epoch int64, end session.End) (queued bool, err error) {
 	rec, err := m.owned(key, epoch)
 	if err != nil {
 		return false, err
@@ -356,7 +358,7 @@ func (m *Memory) End(_ context.Context, key Key, epoch int64, end End) (queued b
 		r.Resumes = end.Resumes
 		l.end(r, end.Status, now)
 		m.tellTraced(rec, r, end.Trace)
-		if end.Status == Waiting {
+		if end.Status == session.Waiting {
 			m.setWaits(rec, true)
 		}
 		m.settle(rec, end.Settled)
@@ -368,7 +370,7 @@ func (m *Memory) End(_ context.Context, key Key, epoch int64, end End) (queued b
 }
 
 // HandOver implements Leases.
-func (m *Memory) HandOver(_ context.Context, key Key, epoch int64) error {
+func (m *Backend) HandOver(_ context.Context, key session.Key, epoch int64) error {
 	rec, err := m.owned(key, epoch)
 	if err != nil {
 		return nil //nolint:nilerr // it has another owner already
@@ -379,20 +381,20 @@ func (m *Memory) HandOver(_ context.Context, key Key, epoch int64) error {
 }
 
 // Renew implements Leases.
-func (m *Memory) Renew(context.Context) ([]Held, error) {
-	var held []Held
+func (m *Backend) Renew(context.Context) ([]session.Held, error) {
+	var held []session.Held
 	for _, rec := range m.busyOnes() {
 		rec.mu.Lock()
 		if l := rec.runs; l != nil && l.running != nil && !l.over {
-			held = append(held, Held{Key: rec.key, Run: l.running.ID, Epoch: l.epoch, Stop: l.running.Stop})
+			held = append(held, session.Held{Key: rec.key, Run: l.running.ID, Epoch: l.epoch, Stop: l.running.Stop})
 		}
 		rec.mu.Unlock()
 	}
 	return held, nil
 }
 
-// StopRun implements Runs.
-func (m *Memory) StopRun(_ context.Context, key Key, id string, how Stop) (*Run, error) {
+// StopRun implements session.Runs.
+func (m *Backend) StopRun(_ context.Context, key session.Key, id string, how session.Stop) (*session.Run, error) {
 	rec, err := m.hold(key)
 	if err != nil {
 		return nil, err
@@ -402,20 +404,20 @@ func (m *Memory) StopRun(_ context.Context, key Key, id string, how Stop) (*Run,
 	r := l.find(id)
 	switch {
 	case r == nil:
-		return nil, ErrRunNotFound
-	case r.Status == Queued:
-		l.queue = slices.DeleteFunc(l.queue, func(one *Run) bool { return one == r })
-		l.end(r, Cancelled, wallClock())
+		return nil, session.ErrRunNotFound
+	case r.Status == session.Queued:
+		l.queue = slices.DeleteFunc(l.queue, func(one *session.Run) bool { return one == r })
+		l.end(r, session.Cancelled, wallClock())
 		m.tell(rec, r)
 		m.setBusy(rec, l.active())
-	case r.Status == Running:
+	case r.Status == session.Running:
 		r.Stop = r.Stop.With(how)
 	}
 	return copied(r), nil
 }
 
-// Run implements Runs.
-func (m *Memory) Run(_ context.Context, key Key, id string) (*Run, error) {
+// Run implements session.Runs.
+func (m *Backend) Run(_ context.Context, key session.Key, id string) (*session.Run, error) {
 	rec, err := m.hold(key)
 	if err != nil {
 		return nil, err
@@ -423,16 +425,16 @@ func (m *Memory) Run(_ context.Context, key Key, id string) (*Run, error) {
 	defer rec.mu.Unlock()
 	r := rec.runs.find(id)
 	if r == nil {
-		return nil, ErrRunNotFound
+		return nil, session.ErrRunNotFound
 	}
 	return copied(r), nil
 }
 
 // Watch only waits: no other process can change a memory store.
-func (m *Memory) Watch(ctx context.Context, _ func(uint64)) { <-ctx.Done() }
+func (m *Backend) Watch(ctx context.Context, _ func(uint64)) { <-ctx.Done() }
 
-// ListRuns implements Runs.
-func (m *Memory) ListRuns(_ context.Context, key Key, page Page) ([]*Run, string, error) {
+// ListRuns implements session.Runs.
+func (m *Backend) ListRuns(_ context.Context, key session.Key, page session.Page) ([]*session.Run, string, error) {
 	below, err := page.Below()
 	if err != nil {
 		return nil, "", err
@@ -442,18 +444,18 @@ func (m *Memory) ListRuns(_ context.Context, key Key, page Page) ([]*Run, string
 		return nil, "", err
 	}
 	defer rec.mu.Unlock()
-	found := []*Run{}
+	found := []*session.Run{}
 	for _, r := range slices.Backward(rec.runs.all()) {
 		if r.Number < below && int64(len(found)) < page.Limit() {
 			found = append(found, copied(r))
 		}
 	}
-	found, next := Cut(&page, found, func(r *Run) int64 { return r.Number })
+	found, next := session.Cut(&page, found, func(r *session.Run) int64 { return r.Number })
 	return found, next, nil
 }
 
-// RecentRuns implements Runs.
-func (m *Memory) RecentRuns(_ context.Context, app, name string, sessions, each int) ([]*Run, error) {
+// RecentRuns implements session.Runs.
+func (m *Backend) RecentRuns(_ context.Context, app, name string, sessions, each int) ([]*session.Run, error) {
 	var records []*record
 	m.mu.RLock()
 	if u := m.users[owner{app, name}]; u != nil {
@@ -464,7 +466,7 @@ func (m *Memory) RecentRuns(_ context.Context, app, name string, sessions, each 
 		}
 	}
 	m.mu.RUnlock()
-	found := []*Run{}
+	found := []*session.Run{}
 	for _, rec := range records {
 		if sessions <= 0 {
 			break
@@ -479,17 +481,17 @@ func (m *Memory) RecentRuns(_ context.Context, app, name string, sessions, each 
 		}
 		rec.mu.Unlock()
 	}
-	slices.SortFunc(found, func(a, b *Run) int { return cmp.Compare(b.Number, a.Number) })
+	slices.SortFunc(found, func(a, b *session.Run) int { return cmp.Compare(b.Number, a.Number) })
 	return found, nil
 }
 
-// Spend implements Spender.
-func (m *Memory) Spend(_ context.Context, key Key, models ...ModelUsage) error {
+// Spend implements session.Spender.
+func (m *Backend) Spend(_ context.Context, key session.Key, models ...session.ModelUsage) error {
 	m.used.Spend(key, models, time.Now())
 	return nil
 }
 
-// Usage implements Ledger.
-func (m *Memory) Usage(ctx context.Context, query UsageQuery, page Page) ([]Usage, string, error) {
+// Usage implements session.Ledger.
+func (m *Backend) Usage(ctx context.Context, query session.UsageQuery, page session.Page) ([]session.Usage, string, error) {
 	return m.used.Usage(ctx, query, page)
 }

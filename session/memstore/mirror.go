@@ -1,18 +1,16 @@
-package session
+package memstore
 
 import (
 	"maps"
 	"time"
-)
 
-// The methods below are for a store that keeps its sessions in a service without
-// runs: a Memory in front of the service holds a copy of the sessions in use, and
-// everything that the service cannot store.
+	"github.com/parley-run/parley/session"
+)
 
 // Adopt adds a session that is stored elsewhere, with its times there. Its ordinal
 // is derived from the first of them, so that it is the same every time. Its state
 // has no shared keys; see Share.
-func (m *Memory) Adopt(s NewSession, created, updated time.Time) error {
+func (m *Backend) Adopt(s session.NewSession, created, updated time.Time) error {
 	rec, err := m.insert(&record{key: s.Key, order: created.UnixMicro(), created: created, updated: updated, ttl: s.TTL, origin: s.Origin})
 	if err != nil {
 		return err
@@ -29,7 +27,7 @@ func (m *Memory) Adopt(s NewSession, created, updated time.Time) error {
 // Follow appends entries that were read from where an adopted session is stored:
 // entries of another process, or those of the running run whose confirmation was
 // lost.
-func (m *Memory) Follow(key Key, updated time.Time, entries []*Entry) error {
+func (m *Backend) Follow(key session.Key, updated time.Time, entries []*session.Entry) error {
 	rec, err := m.hold(key)
 	if err != nil {
 		return err
@@ -39,13 +37,13 @@ func (m *Memory) Follow(key Key, updated time.Time, entries []*Entry) error {
 	rec.append(entries, rec.applyOwn, updated)
 	rec.updated = updated
 	if rec.runs != nil && rec.runs.running != nil {
-		rec.runs.running.begins(entries)
+		begins(rec.runs.running, entries)
 	}
 	return nil
 }
 
 // begins records where a run begins, if that is among entries.
-func (r *Run) begins(entries []*Entry) {
+func begins(r *session.Run, entries []*session.Entry) {
 	for _, e := range entries {
 		if ev, err := e.Decode(); r.First == 0 && err == nil && ev.InvocationID == r.ID {
 			r.First = e.Seq
@@ -55,7 +53,7 @@ func (r *Run) begins(entries []*Entry) {
 
 // Share sets the state that the sessions of an application, and those of a user,
 // share. It has no effect for an application or a user that is not in memory.
-func (m *Memory) Share(app, name string, ofApp, ofUser State) {
+func (m *Backend) Share(app, name string, ofApp, ofUser session.State) {
 	a, u := m.sharers(app, name)
 	if a != nil {
 		a.replace(ofApp)
@@ -67,25 +65,25 @@ func (m *Memory) Share(app, name string, ofApp, ofUser State) {
 
 // sharers returns the shared states of an application and a user; nil if they are
 // not in memory.
-func (m *Memory) sharers(app, name string) (*shared, *user) {
+func (m *Backend) sharers(app, name string) (*shared, *user) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	return m.apps[app], m.users[owner{app, name}]
 }
 
 // Put changes the state that a session shares with others.
-func (m *Memory) Put(key Key, delta State) error {
+func (m *Backend) Put(key session.Key, delta session.State) error {
 	rec, err := m.hold(key)
 	if err != nil {
 		return err
 	}
 	defer rec.mu.Unlock()
-	rec.user.state.apply(ScopeUser, delta)
-	rec.app.apply(ScopeApp, delta)
+	rec.user.state.apply(session.ScopeUser, delta)
+	rec.app.apply(session.ScopeApp, delta)
 	return nil
 }
 
-func (s *shared) replace(state State) {
+func (s *shared) replace(state session.State) {
 	s.mu.Lock()
 	s.state = maps.Clone(state)
 	s.mu.Unlock()
@@ -93,7 +91,7 @@ func (s *shared) replace(state State) {
 
 // Holds reports whether a session is in memory, and whether it has runs that have
 // not ended.
-func (m *Memory) Holds(key Key) (there, busy bool) {
+func (m *Backend) Holds(key session.Key) (there, busy bool) {
 	rec, err := m.hold(key)
 	if err != nil {
 		return false, false
@@ -104,7 +102,7 @@ func (m *Memory) Holds(key Key) (there, busy bool) {
 
 // Begins reports whether Begin would begin a run now, rather than queue it, refuse
 // it, or return an earlier one.
-func (m *Memory) Begins(req *NewRun) bool {
+func (m *Backend) Begins(req *session.NewRun) bool {
 	rec, err := m.hold(req.Key)
 	if err != nil {
 		return false
@@ -119,7 +117,7 @@ func (m *Memory) Begins(req *NewRun) bool {
 
 // Drop removes a session from memory, but not its memories. It keeps a session with
 // runs that have not ended.
-func (m *Memory) Drop(key Key) bool {
+func (m *Backend) Drop(key session.Key) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	rec := m.sessions[key]
@@ -137,8 +135,8 @@ func (m *Memory) Drop(key Key) bool {
 }
 
 // Shared returns the state that a user's sessions of an application share.
-func (m *Memory) Shared(app, name string) State {
-	state := State{}
+func (m *Backend) Shared(app, name string) session.State {
+	state := session.State{}
 	a, u := m.sharers(app, name)
 	if a != nil {
 		a.mergeInto(state)
@@ -151,14 +149,14 @@ func (m *Memory) Shared(app, name string) State {
 
 // Vacate drops a user who has no sessions, memories and secrets here. The shared
 // state remains where the sessions are stored; see Share.
-func (m *Memory) Vacate(app, name string) {
+func (m *Backend) Vacate(app, name string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.vacate(owner{app, name})
 }
 
 // vacate is like Vacate. m.mu must be held.
-func (m *Memory) vacate(who owner) {
+func (m *Backend) vacate(who owner) {
 	u := m.users[who]
 	if u == nil || len(u.sessions) > 0 {
 		return

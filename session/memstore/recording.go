@@ -1,4 +1,4 @@
-package session
+package memstore
 
 import (
 	"bytes"
@@ -7,9 +7,11 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/parley-run/parley/session"
 )
 
-var _ Recordings = (*Memory)(nil)
+var _ session.Recordings = (*Backend)(nil)
 
 // maxRecordings is how many bytes of recordings are kept. The oldest are deleted.
 const maxRecordings = 64 << 20
@@ -33,20 +35,20 @@ type keptRecording struct {
 	run     string
 	attempt int
 	json    []byte
-	parts   []*RecordingPart
+	parts   []*session.RecordingPart
 	created int64         // in microseconds
 	among   *recordedRuns // nil if it is deleted
 }
 
 type keptPart struct {
-	*RecordingPart
+	*session.RecordingPart
 
 	uses int // how many recordings have it
 }
 
 // add adds a recording. It replaces an earlier one of the same run and attempt, which
 // is deleted with the others of its age.
-func (r *recordings) add(rec *record, one *Recording, now int64) {
+func (r *recordings) add(rec *record, one *session.Recording, now int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	runs := rec.recorded
@@ -71,7 +73,7 @@ func (r *recordings) add(rec *record, one *Recording, now int64) {
 
 // use notes that a recording has a part. It returns the one that is kept, and the bytes
 // that are new.
-func (runs *recordedRuns) use(p *RecordingPart) (kept *RecordingPart, bytes int) {
+func (runs *recordedRuns) use(p *session.RecordingPart) (kept *session.RecordingPart, bytes int) {
 	for _, k := range runs.parts {
 		if k.RecordingPart == p || k.Digest == p.Digest {
 			k.uses++
@@ -84,7 +86,7 @@ func (runs *recordedRuns) use(p *RecordingPart) (kept *RecordingPart, bytes int)
 
 // unuse notes that a recording with a part is deleted. It returns how many bytes are
 // free.
-func (runs *recordedRuns) unuse(p *RecordingPart) int {
+func (runs *recordedRuns) unuse(p *session.RecordingPart) int {
 	i := slices.IndexFunc(runs.parts, func(k *keptPart) bool { return k.Digest == p.Digest })
 	k := runs.parts[i]
 	if k.uses--; k.uses > 0 {
@@ -139,8 +141,8 @@ func (r *recordings) forget(rec *record) {
 	rec.recorded = nil
 }
 
-// PutRecordings implements Recordings.
-func (m *Memory) PutRecordings(_ context.Context, list []*Recording) error {
+// PutRecordings implements session.Recordings.
+func (m *Backend) PutRecordings(_ context.Context, list []*session.Recording) error {
 	now := wallClock().UnixMicro()
 	for _, one := range list {
 		rec, err := m.hold(one.Key)
@@ -153,9 +155,9 @@ func (m *Memory) PutRecordings(_ context.Context, list []*Recording) error {
 	return nil
 }
 
-// Recordings implements Recordings.
-func (m *Memory) Recordings(_ context.Context, key Key, run string) ([]*Recording, error) {
-	found := []*Recording{}
+// Recordings implements session.Recordings.
+func (m *Backend) Recordings(_ context.Context, key session.Key, run string) ([]*session.Recording, error) {
+	found := []*session.Recording{}
 	rec, err := m.hold(key)
 	if err != nil {
 		return found, nil // it has none
@@ -169,17 +171,17 @@ func (m *Memory) Recordings(_ context.Context, key Key, run string) ([]*Recordin
 	}
 	for _, k := range runs.list {
 		if k.run == run {
-			one := &Recording{Key: key, Run: run, Attempt: k.attempt, Created: time.UnixMicro(k.created), JSON: k.json, Parts: k.parts}
-			found = slices.DeleteFunc(found, func(earlier *Recording) bool { return earlier.Attempt == one.Attempt })
+			one := &session.Recording{Key: key, Run: run, Attempt: k.attempt, Created: time.UnixMicro(k.created), JSON: k.json, Parts: k.parts}
+			found = slices.DeleteFunc(found, func(earlier *session.Recording) bool { return earlier.Attempt == one.Attempt })
 			found = append(found, one)
 		}
 	}
-	slices.SortFunc(found, func(a, b *Recording) int { return cmp.Compare(a.Attempt, b.Attempt) })
+	slices.SortFunc(found, func(a, b *session.Recording) int { return cmp.Compare(a.Attempt, b.Attempt) })
 	return found, nil
 }
 
-// SweepRecordings implements Recordings.
-func (m *Memory) SweepRecordings(_ context.Context, age time.Duration) (done bool, err error) {
+// SweepRecordings implements session.Recordings.
+func (m *Backend) SweepRecordings(_ context.Context, age time.Duration) (done bool, err error) {
 	before := wallClock().Add(-age).UnixMicro()
 	m.recordings.mu.Lock()
 	defer m.recordings.mu.Unlock()

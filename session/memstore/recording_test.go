@@ -1,16 +1,17 @@
-package session_test
+package memstore_test
 
 import (
 	"strconv"
 	"testing"
 
 	"github.com/parley-run/parley/session"
+	"github.com/parley-run/parley/session/memstore"
 )
 
 // Recordings must not fill the memory of a server that runs for long.
 func TestMemoryRecordingsAreLimited(t *testing.T) {
 	t.Parallel()
-	store := session.NewMemory(0)
+	store := memstore.New(0)
 	key := session.Key{App: "a", User: "u", ID: "s"}
 	if _, err := store.Create(t.Context(), session.NewSession{Key: key}); err != nil {
 		t.Fatal(err)

@@ -1,4 +1,4 @@
-package session
+package memstore
 
 import (
 	"cmp"
@@ -6,6 +6,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/parley-run/parley/session"
 )
 
 // safe holds the secrets of a session or of a user, by name.
@@ -15,18 +17,18 @@ type safe struct {
 }
 
 type keptSecret struct {
-	Secret
+	session.Secret
 	stored time.Time
 }
 
-func (k *keptSecret) shown() *Secret {
+func (k *keptSecret) shown() *session.Secret {
 	s := k.Secret
 	s.Age = time.Since(k.stored)
 	return &s
 }
 
 // safeOf returns the safe for a secret; nil if there is no such user.
-func (m *Memory) safeOf(id SecretID) (*safe, error) {
+func (m *Backend) safeOf(id session.SecretID) (*safe, error) {
 	if id.Session != "" {
 		rec, err := m.find(id.Key())
 		if err != nil {
@@ -39,27 +41,27 @@ func (m *Memory) safeOf(id SecretID) (*safe, error) {
 	if u := m.users[owner{id.App, id.User}]; u != nil {
 		return &u.safe, nil
 	}
-	return nil, ErrNoSecret
+	return nil, session.ErrNoSecret
 }
 
-// Secret implements Secrets.
-func (m *Memory) Secret(_ context.Context, id SecretID) (*Secret, error) {
+// Secret implements session.Secrets.
+func (m *Backend) Secret(_ context.Context, id session.SecretID) (*session.Secret, error) {
 	s, err := m.safeOf(id)
 	if err != nil {
-		return nil, ErrNoSecret
+		return nil, session.ErrNoSecret
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	k := s.secrets[id.Name]
 	if k == nil {
-		return nil, ErrNoSecret
+		return nil, session.ErrNoSecret
 	}
 	return k.shown(), nil
 }
 
 // openSafe returns the safe for a secret, with its lock held. It creates the user
 // if necessary, who cannot be dropped in between.
-func (m *Memory) openSafe(id SecretID) (*safe, error) {
+func (m *Backend) openSafe(id session.SecretID) (*safe, error) {
 	if id.Session != "" {
 		s, err := m.safeOf(id)
 		if err == nil {
@@ -74,8 +76,8 @@ func (m *Memory) openSafe(id SecretID) (*safe, error) {
 	return s, nil
 }
 
-// PutSecret implements Secrets.
-func (m *Memory) PutSecret(_ context.Context, secret *Secret) (int64, error) {
+// PutSecret implements session.Secrets.
+func (m *Backend) PutSecret(_ context.Context, secret *session.Secret) (int64, error) {
 	s, err := m.openSafe(secret.SecretID)
 	if err != nil {
 		return 0, err
@@ -86,7 +88,7 @@ func (m *Memory) PutSecret(_ context.Context, secret *Secret) (int64, error) {
 		before = k.Version
 	}
 	if before != secret.Version {
-		return 0, ErrChanged
+		return 0, session.ErrChanged
 	}
 	kept := &keptSecret{Secret: *secret, stored: time.Now()}
 	kept.Sealed, kept.About = slices.Clone(secret.Sealed), slices.Clone(secret.About)
@@ -98,8 +100,8 @@ func (m *Memory) PutSecret(_ context.Context, secret *Secret) (int64, error) {
 	return kept.Version, nil
 }
 
-// DeleteSecret implements Secrets.
-func (m *Memory) DeleteSecret(_ context.Context, id SecretID) error {
+// DeleteSecret implements session.Secrets.
+func (m *Backend) DeleteSecret(_ context.Context, id session.SecretID) error {
 	s, err := m.safeOf(id)
 	if err != nil {
 		return nil // it does not exist
@@ -110,8 +112,8 @@ func (m *Memory) DeleteSecret(_ context.Context, id SecretID) error {
 	return nil
 }
 
-// ListSecrets implements Secrets.
-func (m *Memory) ListSecrets(_ context.Context, app, name string) ([]*Secret, error) {
+// ListSecrets implements session.Secrets.
+func (m *Backend) ListSecrets(_ context.Context, app, name string) ([]*session.Secret, error) {
 	var safes []*safe
 	m.mu.RLock()
 	if u := m.users[owner{app, name}]; u != nil {
@@ -121,7 +123,7 @@ func (m *Memory) ListSecrets(_ context.Context, app, name string) ([]*Secret, er
 		}
 	}
 	m.mu.RUnlock()
-	found := []*Secret{}
+	found := []*session.Secret{}
 	for _, s := range safes {
 		s.mu.Lock()
 		for _, k := range s.secrets {
@@ -129,14 +131,14 @@ func (m *Memory) ListSecrets(_ context.Context, app, name string) ([]*Secret, er
 		}
 		s.mu.Unlock()
 	}
-	slices.SortFunc(found, func(a, b *Secret) int {
+	slices.SortFunc(found, func(a, b *session.Secret) int {
 		return cmp.Or(cmp.Compare(a.Session, b.Session), cmp.Compare(a.Name, b.Name))
 	})
 	return found, nil
 }
 
-// WalkSecrets implements Secrets.
-func (m *Memory) WalkSecrets(_ context.Context, after int64, limit int) ([]*Secret, error) {
+// WalkSecrets implements session.Secrets.
+func (m *Backend) WalkSecrets(_ context.Context, after int64, limit int) ([]*session.Secret, error) {
 	var safes []*safe
 	m.mu.RLock()
 	for _, u := range m.users {
@@ -146,7 +148,7 @@ func (m *Memory) WalkSecrets(_ context.Context, after int64, limit int) ([]*Secr
 		}
 	}
 	m.mu.RUnlock()
-	found := []*Secret{}
+	found := []*session.Secret{}
 	for _, s := range safes {
 		s.mu.Lock()
 		for _, k := range s.secrets {
@@ -156,6 +158,6 @@ func (m *Memory) WalkSecrets(_ context.Context, after int64, limit int) ([]*Secr
 		}
 		s.mu.Unlock()
 	}
-	slices.SortFunc(found, func(a, b *Secret) int { return cmp.Compare(a.Version, b.Version) })
+	slices.SortFunc(found, func(a, b *session.Secret) int { return cmp.Compare(a.Version, b.Version) })
 	return found[:min(limit, len(found))], nil
 }

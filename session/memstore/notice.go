@@ -1,29 +1,31 @@
-package session
+package memstore
 
 import (
 	"context"
 	"slices"
 	"time"
+
+	"github.com/parley-run/parley/session"
 )
 
 // putWide adds or replaces a subscription of an application.
-func (o *outbox) putWide(s *Subscription) error {
+func (o *outbox) putWide(s *session.Subscription) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for app, list := range o.apps {
-		i := slices.IndexFunc(list, func(known *Subscription) bool { return known.ID == s.ID })
+		i := slices.IndexFunc(list, func(known *session.Subscription) bool { return known.ID == s.ID })
 		switch {
 		case i >= 0 && app != s.Key.App:
-			return ErrExists
+			return session.ErrExists
 		case i >= 0:
 			list[i].Kind, list[i].Label = s.Kind, s.Label
 			return nil
 		}
 	}
 	added := *s
-	added.Key, added.Created = Key{App: s.Key.App}, wallClock()
+	added.Key, added.Created = session.Key{App: s.Key.App}, wallClock()
 	if o.apps == nil {
-		o.apps = map[string][]*Subscription{}
+		o.apps = map[string][]*session.Subscription{}
 	}
 	o.apps[s.Key.App] = append(o.apps[s.Key.App], &added)
 	o.wide.Add(1)
@@ -34,7 +36,7 @@ func (o *outbox) putWide(s *Subscription) error {
 func (o *outbox) dropWide(app, id string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	i := slices.IndexFunc(o.apps[app], func(s *Subscription) bool { return s.ID == id })
+	i := slices.IndexFunc(o.apps[app], func(s *session.Subscription) bool { return s.ID == id })
 	if i < 0 {
 		return
 	}
@@ -44,8 +46,8 @@ func (o *outbox) dropWide(app, id string) {
 	o.list = slices.DeleteFunc(o.list, func(k *keptDelivery) bool { return k.to == gone })
 }
 
-// Publish implements Outbox.
-func (m *Memory) Publish(_ context.Context, n *Notice) error {
+// Publish implements session.Outbox.
+func (m *Backend) Publish(_ context.Context, n *session.Notice) error {
 	p := published{app: n.Key.App, id: n.ID}
 	if n.Key.ID != "" {
 		rec, err := m.hold(n.Key)
@@ -66,18 +68,18 @@ func (m *Memory) Publish(_ context.Context, n *Notice) error {
 		o.published = map[published]time.Time{}
 	}
 	o.published[p] = time.Now()
-	d := Delivery{All: true, Run: n.Run, Notice: n.ID, Type: n.Type, JSON: slices.Clone(n.JSON)}
+	d := session.Delivery{All: true, Run: n.Run, Notice: n.ID, Type: n.Type, JSON: slices.Clone(n.JSON)}
 	d.Key = n.Key
 	o.add(p.about, d, to)
 	return nil
 }
 
-// AppDeliveries implements Outbox.
-func (m *Memory) AppDeliveries(_ context.Context, app, id string, after int64, limit int) ([]*Delivery, error) {
+// AppDeliveries implements session.Outbox.
+func (m *Backend) AppDeliveries(_ context.Context, app, id string, after int64, limit int) ([]*session.Delivery, error) {
 	o := &m.outbox
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	found := []*Delivery{}
+	found := []*session.Delivery{}
 	for _, k := range o.list {
 		if k.All && k.to.Key.App == app && k.to.ID == id && k.Number > after && len(found) < limit {
 			found = append(found, k.shown())
@@ -86,8 +88,8 @@ func (m *Memory) AppDeliveries(_ context.Context, app, id string, after int64, l
 	return found, nil
 }
 
-// ReplayDelivery implements Outbox.
-func (m *Memory) ReplayDelivery(_ context.Context, app, id string, number int64) error {
+// ReplayDelivery implements session.Outbox.
+func (m *Backend) ReplayDelivery(_ context.Context, app, id string, number int64) error {
 	o := &m.outbox
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -98,15 +100,15 @@ func (m *Memory) ReplayDelivery(_ context.Context, app, id string, number int64)
 			return nil
 		}
 	}
-	return ErrNotFound
+	return session.ErrNotFound
 }
 
-// FailedDeliveries implements Outbox.
-func (m *Memory) FailedDeliveries(_ context.Context, app string, after int64, limit int) ([]*Delivery, error) {
+// FailedDeliveries implements session.Outbox.
+func (m *Backend) FailedDeliveries(_ context.Context, app string, after int64, limit int) ([]*session.Delivery, error) {
 	o := &m.outbox
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	found := []*Delivery{}
+	found := []*session.Delivery{}
 	for _, k := range o.list {
 		if k.to.Key.App == app && !k.failed.IsZero() && k.Number > after && len(found) < limit {
 			found = append(found, k.shown())
@@ -115,8 +117,8 @@ func (m *Memory) FailedDeliveries(_ context.Context, app string, after int64, li
 	return found, nil
 }
 
-// ReplayFailed implements Outbox.
-func (m *Memory) ReplayFailed(_ context.Context, app string, number int64) error {
+// ReplayFailed implements session.Outbox.
+func (m *Backend) ReplayFailed(_ context.Context, app string, number int64) error {
 	o := &m.outbox
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -127,11 +129,11 @@ func (m *Memory) ReplayFailed(_ context.Context, app string, number int64) error
 			return nil
 		}
 	}
-	return ErrNotFound
+	return session.ErrNotFound
 }
 
-// CountDeliveries implements Outbox.
-func (m *Memory) CountDeliveries(context.Context) (pending, failed int64, err error) {
+// CountDeliveries implements session.Outbox.
+func (m *Backend) CountDeliveries(context.Context) (pending, failed int64, err error) {
 	o := &m.outbox
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -1,4 +1,4 @@
-package session
+package memstore
 
 import (
 	"bytes"
@@ -7,12 +7,9 @@ import (
 	"maps"
 	"sync"
 	"time"
-)
 
-// A session in memory that is not used for a while is packed: its decoded events are
-// released, with what runs have derived from them, and its state becomes one string. What
-// uses it next unpacks it. Most sessions of a server are idle, and take a third of the
-// memory then (TestIdleSessionsAreSmall).
+	"github.com/parley-run/parley/session"
+)
 
 const (
 	// idleAfter is how often the store looks for idle sessions. A session is packed if it
@@ -32,7 +29,7 @@ type idle struct {
 }
 
 // use notes that a session is used. rec.mu must be held.
-func (m *Memory) use(rec *record) {
+func (m *Backend) use(rec *record) {
 	rec.unused = 0
 	if rec.listed {
 		return
@@ -42,7 +39,7 @@ func (m *Memory) use(rec *record) {
 }
 
 // unpacked lists sessions for packIdle.
-func (m *Memory) unpacked(recs ...*record) {
+func (m *Backend) unpacked(recs ...*record) {
 	i := &m.idle
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -54,7 +51,7 @@ func (m *Memory) unpacked(recs ...*record) {
 
 // packIdle packs the sessions without an active run that were not used for a while, or, if
 // memory is short, all without an active run.
-func (m *Memory) packIdle(short bool) {
+func (m *Backend) packIdle(short bool) {
 	m.idle.mu.Lock()
 	list := m.idle.list
 	m.idle.list = nil
@@ -84,10 +81,10 @@ func (m *Memory) packIdle(short bool) {
 // pack requires rec.mu, like unpack and own.
 func (r *record) pack() {
 	for _, e := range r.entries {
-		e.decoded.Store(nil)
+		e.Release()
 	}
 	if r.calls != nil {
-		r.calls.release()
+		r.calls.Release()
 	}
 	if r.packed != "" || r.state == nil {
 		return
@@ -114,7 +111,7 @@ func (r *record) unpack() {
 }
 
 // own returns the session's own state, which must not be changed or kept.
-func (r *record) own() State {
+func (r *record) own() session.State {
 	if r.packed == "" {
 		return r.state
 	}
@@ -124,7 +121,7 @@ func (r *record) own() State {
 
 // appendState appends a state to dst: the number of its keys, and each of them and its
 // value with their lengths.
-func appendState(dst []byte, s State) []byte {
+func appendState(dst []byte, s session.State) []byte {
 	dst = binary.AppendUvarint(dst, uint64(len(s)))
 	for k, v := range s {
 		dst = append(binary.AppendUvarint(dst, uint64(len(k))), k...)
@@ -135,7 +132,7 @@ func appendState(dst []byte, s State) []byte {
 
 // readState returns the state that appendState has written, and what follows it. The values
 // share the memory of packed.
-func readState(packed []byte) (s State, rest []byte) {
+func readState(packed []byte) (s session.State, rest []byte) {
 	next := func() int {
 		n, size := binary.Uvarint(packed)
 		packed = packed[size:]
@@ -148,7 +145,7 @@ func readState(packed []byte) (s State, rest []byte) {
 		return t
 	}
 	keys := next()
-	s = make(State, keys)
+	s = make(session.State, keys)
 	for range keys {
 		key := string(text())
 		s[key] = json.RawMessage(text())

@@ -1,4 +1,4 @@
-package session
+package memstore
 
 import (
 	"context"
@@ -7,16 +7,18 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/parley-run/parley/session"
 )
 
-var _ Outbox = (*Memory)(nil)
+var _ session.Outbox = (*Backend)(nil)
 
 // outbox holds the subscriptions and the deliveries of all sessions.
 type outbox struct {
 	mu        sync.Mutex
-	to        map[*record][]*Subscription // oldest first
-	apps      map[string][]*Subscription  // those of applications, oldest first
-	wide      atomic.Int64                // the number of those
+	to        map[*record][]*session.Subscription // oldest first
+	apps      map[string][]*session.Subscription  // those of applications, oldest first
+	wide      atomic.Int64                        // the number of those
 	published map[published]time.Time
 	number    int64
 	list      []*keptDelivery // oldest first
@@ -31,14 +33,14 @@ type published struct {
 }
 
 type keptDelivery struct {
-	Delivery
-	to          *Subscription
+	session.Delivery
+	to          *session.Subscription
 	about       *record // nil for no session
 	since       time.Time
 	due, failed time.Time
 }
 
-func (k *keptDelivery) shown() *Delivery {
+func (k *keptDelivery) shown() *session.Delivery {
 	d := k.Delivery
 	d.Subscription, d.Age, d.Failed = *k.to, time.Since(k.since), !k.failed.IsZero()
 	d.Key = k.Key
@@ -54,25 +56,25 @@ func (k *keptDelivery) replay() {
 }
 
 // tell adds the deliveries about a run whose status has changed. rec.mu must be held.
-func (m *Memory) tell(rec *record, r *Run) { m.tellTraced(rec, r, "") }
+func (m *Backend) tell(rec *record, r *session.Run) { m.tellTraced(rec, r, "") }
 
-func (m *Memory) tellTraced(rec *record, r *Run, trace string) {
+func (m *Backend) tellTraced(rec *record, r *session.Run, trace string) {
 	o := &m.outbox
-	wide := o.wide.Load() > 0 && (r.Status == Waiting || r.Status.Ended())
+	wide := o.wide.Load() > 0 && (r.Status == session.Waiting || r.Status.Ended())
 	if !rec.told && !wide {
 		return
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.add(rec, Delivery{Run: r.ID, Status: r.Status, Trace: trace}, o.to[rec])
+	o.add(rec, session.Delivery{Run: r.ID, Status: r.Status, Trace: trace}, o.to[rec])
 	if wide {
-		o.add(rec, Delivery{Run: r.ID, Status: r.Status, Trace: trace, All: true}, o.apps[rec.key.App])
+		o.add(rec, session.Delivery{Run: r.ID, Status: r.Status, Trace: trace, All: true}, o.apps[rec.key.App])
 	}
 }
 
 // add adds deliveries about a session, or about the key of d if it is nil. o.mu must be
 // held.
-func (o *outbox) add(about *record, d Delivery, to []*Subscription) {
+func (o *outbox) add(about *record, d session.Delivery, to []*session.Subscription) {
 	if len(to) == 0 {
 		return
 	}
@@ -105,7 +107,7 @@ func (o *outbox) remove(which func(*keptDelivery) bool) {
 
 // leave deletes what belongs to a session. rec.mu must be held.
 func (o *outbox) leave(rec *record) {
-	o.unsubscribe(rec, func(*Subscription) bool { return true })
+	o.unsubscribe(rec, func(*session.Subscription) bool { return true })
 	if o.wide.Load() == 0 {
 		return
 	}
@@ -116,14 +118,14 @@ func (o *outbox) leave(rec *record) {
 }
 
 // unsubscribe deletes subscriptions of a session. rec.mu must be held.
-func (o *outbox) unsubscribe(rec *record, which func(*Subscription) bool) {
+func (o *outbox) unsubscribe(rec *record, which func(*session.Subscription) bool) {
 	if !rec.told {
 		return
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	gone := map[*Subscription]bool{}
-	left := slices.DeleteFunc(o.to[rec], func(s *Subscription) bool {
+	gone := map[*session.Subscription]bool{}
+	left := slices.DeleteFunc(o.to[rec], func(s *session.Subscription) bool {
 		gone[s] = which(s)
 		return gone[s]
 	})
@@ -134,8 +136,8 @@ func (o *outbox) unsubscribe(rec *record, which func(*Subscription) bool) {
 	o.list = slices.DeleteFunc(o.list, func(k *keptDelivery) bool { return gone[k.to] })
 }
 
-// PutSubscription implements Outbox.
-func (m *Memory) PutSubscription(_ context.Context, s *Subscription, run string) error {
+// PutSubscription implements session.Outbox.
+func (m *Backend) PutSubscription(_ context.Context, s *session.Subscription, run string) error {
 	if s.Key.ID == "" {
 		return m.outbox.putWide(s)
 	}
@@ -147,7 +149,7 @@ func (m *Memory) PutSubscription(_ context.Context, s *Subscription, run string)
 	o := &m.outbox
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	i := slices.IndexFunc(o.to[rec], func(known *Subscription) bool { return known.ID == s.ID })
+	i := slices.IndexFunc(o.to[rec], func(known *session.Subscription) bool { return known.ID == s.ID })
 	if i < 0 {
 		added := *s
 		added.Created = wallClock()
@@ -156,14 +158,14 @@ func (m *Memory) PutSubscription(_ context.Context, s *Subscription, run string)
 	}
 	kept := o.to[rec][i]
 	kept.Kind, kept.Label = s.Kind, s.Label
-	if r := rec.runs.find(run); r != nil && (r.Status == Waiting || r.Status.Ended()) {
-		o.add(rec, Delivery{Run: r.ID, Status: r.Status}, []*Subscription{kept})
+	if r := rec.runs.find(run); r != nil && (r.Status == session.Waiting || r.Status.Ended()) {
+		o.add(rec, session.Delivery{Run: r.ID, Status: r.Status}, []*session.Subscription{kept})
 	}
 	return nil
 }
 
-// Subscriptions implements Outbox.
-func (m *Memory) Subscriptions(_ context.Context, key Key) ([]*Subscription, error) {
+// Subscriptions implements session.Outbox.
+func (m *Backend) Subscriptions(_ context.Context, key session.Key) ([]*session.Subscription, error) {
 	o := &m.outbox
 	if key.ID == "" {
 		o.mu.Lock()
@@ -172,7 +174,7 @@ func (m *Memory) Subscriptions(_ context.Context, key Key) ([]*Subscription, err
 	}
 	rec, err := m.hold(key)
 	if err != nil {
-		return []*Subscription{}, nil // it has none
+		return []*session.Subscription{}, nil // it has none
 	}
 	defer rec.mu.Unlock()
 	o.mu.Lock()
@@ -180,8 +182,8 @@ func (m *Memory) Subscriptions(_ context.Context, key Key) ([]*Subscription, err
 	return copies(o.to[rec]), nil
 }
 
-func copies(list []*Subscription) []*Subscription {
-	found := []*Subscription{}
+func copies(list []*session.Subscription) []*session.Subscription {
+	found := []*session.Subscription{}
 	for _, s := range list {
 		one := *s
 		found = append(found, &one)
@@ -189,8 +191,8 @@ func copies(list []*Subscription) []*Subscription {
 	return found
 }
 
-// DeleteSubscription implements Outbox.
-func (m *Memory) DeleteSubscription(_ context.Context, key Key, id string) error {
+// DeleteSubscription implements session.Outbox.
+func (m *Backend) DeleteSubscription(_ context.Context, key session.Key, id string) error {
 	if key.ID == "" {
 		m.outbox.dropWide(key.App, id)
 		return nil
@@ -200,21 +202,21 @@ func (m *Memory) DeleteSubscription(_ context.Context, key Key, id string) error
 		return nil // it does not exist
 	}
 	defer rec.mu.Unlock()
-	m.outbox.unsubscribe(rec, func(s *Subscription) bool { return s.ID == id })
+	m.outbox.unsubscribe(rec, func(s *session.Subscription) bool { return s.ID == id })
 	return nil
 }
 
-// ClaimDeliveries implements Outbox.
-func (m *Memory) ClaimDeliveries(_ context.Context, lease time.Duration, limit int, limits map[string]int) ([]*Delivery, error) {
+// ClaimDeliveries implements session.Outbox.
+func (m *Backend) ClaimDeliveries(_ context.Context, lease time.Duration, limit int, limits map[string]int) ([]*session.Delivery, error) {
 	o, now := &m.outbox, time.Now()
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	type queue struct {
-		to    *Subscription
+		to    *session.Subscription
 		about *record
 	}
-	first, claims := map[queue]bool{}, map[*Subscription]int{}
-	var found []*Delivery
+	first, claims := map[queue]bool{}, map[*session.Subscription]int{}
+	var found []*session.Delivery
 	for _, k := range o.list {
 		if len(found) >= limit {
 			break
@@ -230,7 +232,7 @@ func (m *Memory) ClaimDeliveries(_ context.Context, lease time.Duration, limit i
 		if k.All {
 			most, ok := limits[k.to.ID]
 			if !ok {
-				most = MaxClaimed
+				most = session.MaxClaimed
 			}
 			if claims[k.to] >= most {
 				continue
@@ -244,14 +246,14 @@ func (m *Memory) ClaimDeliveries(_ context.Context, lease time.Duration, limit i
 	return found, nil
 }
 
-// EndDelivery implements Outbox.
-func (m *Memory) EndDelivery(_ context.Context, d *Delivery) error {
+// EndDelivery implements session.Outbox.
+func (m *Backend) EndDelivery(_ context.Context, d *session.Delivery) error {
 	m.outbox.remove(func(k *keptDelivery) bool { return k.Number == d.Number })
 	return nil
 }
 
 // claimed calls change with a delivery that was not claimed again.
-func (o *outbox) claimed(d *Delivery, change func(*keptDelivery)) {
+func (o *outbox) claimed(d *session.Delivery, change func(*keptDelivery)) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for _, k := range o.list {
@@ -261,20 +263,20 @@ func (o *outbox) claimed(d *Delivery, change func(*keptDelivery)) {
 	}
 }
 
-// RetryDelivery implements Outbox.
-func (m *Memory) RetryDelivery(_ context.Context, d *Delivery, after time.Duration, reason string) error {
+// RetryDelivery implements session.Outbox.
+func (m *Backend) RetryDelivery(_ context.Context, d *session.Delivery, after time.Duration, reason string) error {
 	m.outbox.claimed(d, func(k *keptDelivery) { k.due, k.Error = time.Now().Add(after), reason })
 	return nil
 }
 
-// FailDelivery implements Outbox.
-func (m *Memory) FailDelivery(_ context.Context, d *Delivery, reason string) error {
+// FailDelivery implements session.Outbox.
+func (m *Backend) FailDelivery(_ context.Context, d *session.Delivery, reason string) error {
 	m.outbox.claimed(d, func(k *keptDelivery) { k.failed, k.Error = time.Now(), reason })
 	return nil
 }
 
-// FailDeliveries implements Outbox.
-func (m *Memory) FailDeliveries(_ context.Context, app, id string, age time.Duration, reason string) error {
+// FailDeliveries implements session.Outbox.
+func (m *Backend) FailDeliveries(_ context.Context, app, id string, age time.Duration, reason string) error {
 	o := &m.outbox
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -286,12 +288,12 @@ func (m *Memory) FailDeliveries(_ context.Context, app, id string, age time.Dura
 	return nil
 }
 
-// Deliveries implements Outbox.
-func (m *Memory) Deliveries(_ context.Context, key Key) ([]*Delivery, error) {
+// Deliveries implements session.Outbox.
+func (m *Backend) Deliveries(_ context.Context, key session.Key) ([]*session.Delivery, error) {
 	o := &m.outbox
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	found := []*Delivery{}
+	found := []*session.Delivery{}
 	for _, k := range o.list {
 		if k.to.Key == key && !k.All {
 			found = append(found, k.shown())
@@ -300,8 +302,8 @@ func (m *Memory) Deliveries(_ context.Context, key Key) ([]*Delivery, error) {
 	return found, nil
 }
 
-// SweepDeliveries implements Outbox.
-func (m *Memory) SweepDeliveries(_ context.Context, age time.Duration) error {
+// SweepDeliveries implements session.Outbox.
+func (m *Backend) SweepDeliveries(_ context.Context, age time.Duration) error {
 	o := &m.outbox
 	o.remove(func(k *keptDelivery) bool { return !k.failed.IsZero() && time.Since(k.since) > age })
 	o.mu.Lock()
@@ -310,5 +312,5 @@ func (m *Memory) SweepDeliveries(_ context.Context, age time.Duration) error {
 	return nil
 }
 
-// Added implements Outbox.
-func (m *Memory) Added() <-chan struct{} { return m.outbox.added }
+// Added implements session.Outbox.
+func (m *Backend) Added() <-chan struct{} { return m.outbox.added }

@@ -1,4 +1,6 @@
-package session
+// Package memstore stores sessions and runs in the memory of one process. A server uses it
+// if parley.Config.Sessions.URL is empty, and tests use it.
+package memstore
 
 import (
 	"cmp"
@@ -11,14 +13,15 @@ import (
 	"time"
 
 	"github.com/parley-run/parley/internal/gctune"
+	"github.com/parley-run/parley/session"
 )
 
-// Memory is the Backend of a store in the memory of one process, which owns it.
+// Backend is the session.Backend of a store in the memory of one process, which owns it.
 //
 // The methods that are not of Backend are for a store whose sessions are kept
 // elsewhere, such as that of package agentengine: Adopt, Follow, Put and Share copy
 // to memory what is stored there, and Drop and Vacate remove it from memory.
-type Memory struct {
+type Backend struct {
 	epoch  atomic.Int64
 	order  atomic.Int64
 	number atomic.Int64 // of runs
@@ -27,7 +30,7 @@ type Memory struct {
 	// mu guards the maps and the lists of users, never the content of a session: it
 	// is held for lookups only.
 	mu       sync.RWMutex
-	sessions map[Key]*record
+	sessions map[session.Key]*record
 	users    map[owner]*user
 	apps     map[string]*shared
 	round    []*record // the sessions that Sweep has not visited yet
@@ -44,7 +47,7 @@ type Memory struct {
 	waiting map[*record]struct{} // sessions with runs that may wait for an answer
 }
 
-var _ Backend = (*Memory)(nil)
+var _ session.Backend = (*Backend)(nil)
 
 type owner struct{ app, name string }
 
@@ -63,10 +66,10 @@ type user struct {
 // shared is state that several sessions write to.
 type shared struct {
 	mu    sync.RWMutex
-	state State
+	state session.State
 }
 
-func (s *shared) apply(scope Scope, delta State) {
+func (s *shared) apply(scope session.Scope, delta session.State) {
 	s.mu.Lock()
 	s.state = s.state.Apply(scope, delta)
 	s.mu.Unlock()
@@ -78,53 +81,53 @@ func (s *shared) empty() bool {
 	return len(s.state) == 0
 }
 
-func (s *shared) mergeInto(state State) {
+func (s *shared) mergeInto(state session.State) {
 	s.mu.RLock()
 	maps.Copy(state, s.state)
 	s.mu.RUnlock()
 }
 
 type record struct {
-	key   Key
+	key   session.Key
 	order int64
 	user  *user
 	app   *shared
 
 	mu      sync.Mutex
 	gone    bool
-	told    bool     // whether it has subscriptions
-	lent    bool     // readers share the state: it must be copied before a change
-	listed  bool     // idle has it
-	unused  uint8    // how often idle has found it unused
-	entries []*Entry // append-only, so that readers may share it
-	calls   *CallIndex
+	told    bool             // whether it has subscriptions
+	lent    bool             // readers share the state: it must be copied before a change
+	listed  bool             // idle has it
+	unused  uint8            // how often idle has found it unused
+	entries []*session.Entry // append-only, so that readers may share it
+	calls   *session.CallIndex
 	rewound int64
 	created time.Time
 	updated time.Time
-	state   State
-	initial State
+	state   session.State
+	initial session.State
 	packed  string // of both states; empty if they are not packed, see idle
 	ttl     time.Duration
-	origin  *Origin  // immutable
-	runs    *runList // nil before the first run
+	origin  *session.Origin // immutable
+	runs    *runList        // nil before the first run
 	safe    safe
 
 	recorded *recordedRuns // nil for none; recordings.mu must be held
 }
 
-// NewMemory returns an empty store in memory, without API keys. Its leases do not
+// New returns an empty store in memory, without API keys. Its leases do not
 // expire, because no other process can take a run over. A negative lease expires
 // immediately, which is for tests.
-func NewMemory(lease time.Duration) Store { return NewStore(NewMemoryBackend(lease)) }
+func New(lease time.Duration) session.Store { return session.NewStore(NewBackend(lease)) }
 
-// NewMemoryBackend returns the Backend of NewMemory, for a store that keeps a part
+// NewBackend returns the Backend of New, for a store that keeps a part
 // of it elsewhere.
-func NewMemoryBackend(lease time.Duration) *Memory {
-	m := &Memory{
-		lease: lease, sessions: map[Key]*record{}, users: map[owner]*user{}, apps: map[string]*shared{},
-		busy: map[*record]struct{}{}, waiting: map[*record]struct{}{}, outbox: outbox{added: make(chan struct{}, 1), to: map[*record][]*Subscription{}},
+func NewBackend(lease time.Duration) *Backend {
+	m := &Backend{
+		lease: lease, sessions: map[session.Key]*record{}, users: map[owner]*user{}, apps: map[string]*shared{},
+		busy: map[*record]struct{}{}, waiting: map[*record]struct{}{}, outbox: outbox{added: make(chan struct{}, 1), to: map[*record][]*session.Subscription{}},
 	}
-	gctune.OnShortage(m, func(m *Memory) { m.packIdle(true) })
+	gctune.OnShortage(m, func(m *Backend) { m.packIdle(true) })
 	return m
 }
 
@@ -132,10 +135,10 @@ func NewMemoryBackend(lease time.Duration) *Memory {
 func wallClock() time.Time { return time.Now().Round(0) }
 
 // Close does nothing.
-func (m *Memory) Close() error { return nil }
+func (m *Backend) Close() error { return nil }
 
-// Create implements Sessions.
-func (m *Memory) Create(_ context.Context, s NewSession) (*Session, error) {
+// Create implements session.Sessions.
+func (m *Backend) Create(_ context.Context, s session.NewSession) (*session.Session, error) {
 	now := wallClock()
 	rec, err := m.insert(&record{key: s.Key, created: now, updated: now, ttl: s.TTL, origin: s.Origin})
 	if err != nil {
@@ -147,25 +150,25 @@ func (m *Memory) Create(_ context.Context, s NewSession) (*Session, error) {
 	rec.append(s.Log, rec.applyOwn, now)
 	if len(s.Log) > 0 {
 		m.use(rec)
-		return rec.snapshot(Read{}), nil
+		return rec.snapshot(session.Read{}), nil
 	}
-	made := rec.snapshot(Read{NoEvents: true})
+	made := rec.snapshot(session.Read{NoEvents: true})
 	rec.pack() // it may be long before it is used
 	return made, nil
 }
 
 // insert adds a new session to the maps. It returns with its lock held, because no
 // reader may see an incomplete session.
-func (m *Memory) insert(rec *record) (*record, error) {
+func (m *Backend) insert(rec *record) (*record, error) {
 	rec.mu.Lock()
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.sessions[rec.key] != nil {
-		return nil, ErrExists
+		return nil, session.ErrExists
 	}
 	rec.user, rec.app = m.userOf(rec.key.App, rec.key.User), m.appOf(rec.key.App)
 	// The names of a request may be parts of a longer text, which they would keep.
-	rec.key = Key{App: rec.user.name.app, User: rec.user.name.name, ID: strings.Clone(rec.key.ID)}
+	rec.key = session.Key{App: rec.user.name.app, User: rec.user.name.name, ID: strings.Clone(rec.key.ID)}
 	if rec.order == 0 {
 		rec.order = m.order.Add(1)
 	}
@@ -177,7 +180,7 @@ func (m *Memory) insert(rec *record) (*record, error) {
 
 // appOf returns the shared state of an application, and creates it if necessary.
 // m.mu must be held.
-func (m *Memory) appOf(name string) *shared {
+func (m *Backend) appOf(name string) *shared {
 	app := m.apps[name]
 	if app == nil {
 		app = &shared{}
@@ -187,7 +190,7 @@ func (m *Memory) appOf(name string) *shared {
 }
 
 // userOf returns a user, and creates it if necessary. m.mu must be held.
-func (m *Memory) userOf(app, name string) *user {
+func (m *Backend) userOf(app, name string) *user {
 	u := m.users[owner{app, name}]
 	if u == nil {
 		u = &user{name: owner{strings.Clone(app), strings.Clone(name)}}
@@ -196,18 +199,18 @@ func (m *Memory) userOf(app, name string) *user {
 	return u
 }
 
-func (m *Memory) find(key Key) (*record, error) {
+func (m *Backend) find(key session.Key) (*record, error) {
 	m.mu.RLock()
 	rec := m.sessions[key]
 	m.mu.RUnlock()
 	if rec == nil {
-		return nil, ErrNotFound
+		return nil, session.ErrNotFound
 	}
 	return rec, nil
 }
 
-// Get implements Sessions.
-func (m *Memory) Get(_ context.Context, key Key, read Read) (*Session, error) {
+// Get implements session.Sessions.
+func (m *Backend) Get(_ context.Context, key session.Key, read session.Read) (*session.Session, error) {
 	rec, err := m.find(key)
 	if err != nil {
 		return nil, err
@@ -215,7 +218,7 @@ func (m *Memory) Get(_ context.Context, key Key, read Read) (*Session, error) {
 	rec.mu.Lock()
 	defer rec.mu.Unlock()
 	if rec.gone {
-		return nil, ErrNotFound
+		return nil, session.ErrNotFound
 	}
 	if !read.NoEvents || read.Initial {
 		m.use(rec)
@@ -223,8 +226,8 @@ func (m *Memory) Get(_ context.Context, key Key, read Read) (*Session, error) {
 	return rec.snapshot(read), nil
 }
 
-// List implements Sessions.
-func (m *Memory) List(_ context.Context, app, name string, page Page) ([]*Session, string, error) {
+// List implements session.Sessions.
+func (m *Backend) List(_ context.Context, app, name string, page session.Page) ([]*session.Session, string, error) {
 	below, err := page.Below()
 	if err != nil {
 		return nil, "", err
@@ -245,11 +248,11 @@ func (m *Memory) List(_ context.Context, app, name string, page Page) ([]*Sessio
 	}
 	m.mu.RUnlock()
 
-	found, next := Cut(&page, found, func(r *record) int64 { return r.order })
-	sessions := make([]*Session, len(found))
+	found, next := session.Cut(&page, found, func(r *record) int64 { return r.order })
+	sessions := make([]*session.Session, len(found))
 	for i, rec := range found {
 		rec.mu.Lock()
-		sessions[i] = rec.snapshot(Read{NoEvents: true})
+		sessions[i] = rec.snapshot(session.Read{NoEvents: true})
 		if sessions[i].Entries = ends(rec.entries, page.Ends); len(sessions[i].Entries) > 0 {
 			m.use(rec) // they are decoded
 		}
@@ -260,10 +263,10 @@ func (m *Memory) List(_ context.Context, app, name string, page Page) ([]*Sessio
 
 // matches must be called with no lock except that of the store, which is acquired
 // before that of a session.
-func (r *record) matches(f *Filter) bool {
+func (r *record) matches(f *session.Filter) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return f.Matches(MetadataOf(r.own()), &Session{Key: r.key, Origin: r.origin, Updated: r.updated})
+	return f.Matches(session.MetadataOf(r.own()), &session.Session{Key: r.key, Origin: r.origin, Updated: r.updated})
 }
 
 // find returns the index of the session with that order among the user's.
@@ -271,8 +274,8 @@ func (u *user) find(order int64) (int, bool) {
 	return slices.BinarySearchFunc(u.sessions, order, func(r *record, o int64) int { return cmp.Compare(r.order, o) })
 }
 
-// Delete implements Sessions.
-func (m *Memory) Delete(_ context.Context, key Key) error {
+// Delete implements session.Sessions.
+func (m *Backend) Delete(_ context.Context, key session.Key) error {
 	m.mu.Lock()
 	rec := m.sessions[key]
 	if rec != nil {
@@ -292,7 +295,7 @@ func (m *Memory) Delete(_ context.Context, key Key) error {
 }
 
 // unlink removes a session from the maps. m.mu must be held.
-func (m *Memory) unlink(rec *record) {
+func (m *Backend) unlink(rec *record) {
 	delete(m.sessions, rec.key)
 	i, _ := rec.user.find(rec.order)
 	for rec.user.sessions[i] != rec { // adopted sessions may have the same
@@ -303,7 +306,7 @@ func (m *Memory) unlink(rec *record) {
 
 // leave marks a session as deleted, for callers that still have its record. rec.mu
 // must be held.
-func (m *Memory) leave(rec *record) {
+func (m *Backend) leave(rec *record) {
 	rec.gone, rec.runs = true, nil
 	rec.entries, rec.calls = nil, nil // idle may have it for a while
 	m.outbox.leave(rec)
@@ -313,7 +316,7 @@ func (m *Memory) leave(rec *record) {
 }
 
 // removeUser deletes a user without data. m.mu must be held.
-func (m *Memory) removeUser(who owner) {
+func (m *Backend) removeUser(who owner) {
 	u := m.users[who]
 	if u == nil {
 		return
@@ -326,8 +329,8 @@ func (m *Memory) removeUser(who owner) {
 	}
 }
 
-// Patch implements Sessions.
-func (m *Memory) Patch(_ context.Context, key Key, entry *Entry) error {
+// Patch implements session.Sessions.
+func (m *Backend) Patch(_ context.Context, key session.Key, entry *session.Entry) error {
 	rec, err := m.find(key)
 	if err != nil {
 		return err
@@ -335,24 +338,23 @@ func (m *Memory) Patch(_ context.Context, key Key, entry *Entry) error {
 	rec.mu.Lock()
 	defer rec.mu.Unlock()
 	if rec.gone {
-		return ErrNotFound
+		return session.ErrNotFound
 	}
 	m.use(rec)
-	rec.append([]*Entry{entry}, rec.apply, wallClock())
+	rec.append([]*session.Entry{entry}, rec.apply, wallClock())
 	return nil
 }
 
 // append, like all methods of record below, requires rec.mu.
-func (r *record) append(entries []*Entry, apply func(State), now time.Time) {
+func (r *record) append(entries []*session.Entry, apply func(session.State), now time.Time) {
 	// The entries of the caller have their events for as long as the caller has them.
-	all := make([]Entry, len(entries))
+	all := make([]session.Entry, len(entries))
 	for i, e := range entries {
 		e.Seq = int64(len(r.entries)) + 1
 		kept := &all[i]
-		kept.Seq, kept.JSON, kept.damaged = e.Seq, e.JSON, e.damaged
-		r.entries = append(r.entries, kept)
 		ev, err := e.Decode()
-		kept.decoded.Store(ev)
+		e.CopyTo(kept)
+		r.entries = append(r.entries, kept)
 		if err != nil {
 			continue
 		}
@@ -368,53 +370,53 @@ func (r *record) append(entries []*Entry, apply func(State), now time.Time) {
 	}
 }
 
-func (r *record) applyOwn(delta State) {
+func (r *record) applyOwn(delta session.State) {
 	r.unpack()
 	if r.lent {
 		r.state, r.lent = maps.Clone(r.state), false
 	}
-	r.state = r.state.Apply(ScopeSession, delta)
+	r.state = r.state.Apply(session.ScopeSession, delta)
 }
 
 // lend returns the session's own state, which must not be changed from then on.
-func (r *record) lend() State {
+func (r *record) lend() session.State {
 	r.lent = true
 	return r.state
 }
 
 // merged returns the state, including the parts that the session shares with
 // others.
-func (r *record) merged() State {
+func (r *record) merged() session.State {
 	if r.state != nil && r.user.state.empty() && r.app.empty() { // the common case
 		return r.lend()
 	}
 	own := r.own()
-	all := make(State, len(own))
+	all := make(session.State, len(own))
 	maps.Copy(all, own)
 	r.user.state.mergeInto(all)
 	r.app.mergeInto(all)
 	return all
 }
 
-func (r *record) apply(delta State) {
+func (r *record) apply(delta session.State) {
 	r.applyOwn(delta)
-	r.user.state.apply(ScopeUser, delta)
-	r.app.apply(ScopeApp, delta)
+	r.user.state.apply(session.ScopeUser, delta)
+	r.app.apply(session.ScopeApp, delta)
 }
 
 // ends returns the first n entries of a log and the last n; see Page.Ends.
-func ends(log []*Entry, n int) []*Entry {
-	var found []*Entry
+func ends(log []*session.Entry, n int) []*session.Entry {
+	var found []*session.Entry
 	for i, e := range log {
-		if (i < n || i >= len(log)-n) && len(e.JSON) <= MaxEnd {
+		if (i < n || i >= len(log)-n) && len(e.JSON) <= session.MaxEnd {
 			found = append(found, e)
 		}
 	}
 	return found
 }
 
-func (r *record) snapshot(read Read) *Session {
-	s := &Session{
+func (r *record) snapshot(read session.Read) *session.Session {
+	s := &session.Session{
 		Key: r.key, Ordinal: r.order, Seq: int64(len(r.entries)), Rewound: r.rewound,
 		Created: r.created, Updated: r.updated, Origin: r.origin, State: r.merged(),
 	}
@@ -425,7 +427,7 @@ func (r *record) snapshot(read Read) *Session {
 		}
 		s.Entries = r.entries[from:len(r.entries):len(r.entries)]
 		if r.calls == nil {
-			r.calls = &CallIndex{}
+			r.calls = &session.CallIndex{}
 		}
 		s.Calls = r.calls
 	}

@@ -1,4 +1,4 @@
-package session_test
+package memstore_test
 
 import (
 	"encoding/json"
@@ -10,25 +10,26 @@ import (
 
 	"github.com/parley-run/parley/internal/testkit/leak"
 	"github.com/parley-run/parley/session"
+	"github.com/parley-run/parley/session/memstore"
 	"github.com/parley-run/parley/session/storetest"
 )
 
 func TestMain(m *testing.M) { leak.Main(m) }
 
 func TestMemory(t *testing.T) {
-	storetest.Run(t, func(_ *testing.T, lease time.Duration) session.Store { return session.NewMemory(lease) })
+	storetest.Run(t, func(_ *testing.T, lease time.Duration) session.Store { return memstore.New(lease) })
 }
 
 func TestMemoryOutbox(t *testing.T) {
 	storetest.RunOutbox(t, func(*testing.T) func(session.Options) session.Store {
-		store := session.NewMemory(0)
+		store := memstore.New(0)
 		return func(session.Options) session.Store { return store }
 	})
 }
 
 func TestMemoryRecordingParts(t *testing.T) {
 	t.Parallel()
-	memory := session.NewMemoryBackend(0)
+	memory := memstore.NewBackend(0)
 	storetest.RunRecordingParts(t, session.NewStore(memory), memory.RecordingParts)
 	if bytes := memory.RecordingBytes(); bytes != 0 {
 		t.Errorf("%d bytes are counted, and nothing is kept", bytes)
@@ -37,28 +38,28 @@ func TestMemoryRecordingParts(t *testing.T) {
 
 func TestMemoryRecordings(t *testing.T) {
 	storetest.RunRecordings(t, func(*testing.T) func(session.Options) session.Store {
-		store := session.NewMemory(0)
+		store := memstore.New(0)
 		return func(session.Options) session.Store { return store }
 	})
 }
 
 func TestMemorySchedules(t *testing.T) {
 	storetest.RunSchedules(t, func(*testing.T) func(session.Options) session.Store {
-		store := session.NewMemory(0)
+		store := memstore.New(0)
 		return func(session.Options) session.Store { return store }
 	})
 }
 
 func TestMemoryFeedback(t *testing.T) {
 	storetest.RunFeedback(t, func(*testing.T) func(session.Options) session.Store {
-		store := session.NewMemory(0)
+		store := memstore.New(0)
 		return func(session.Options) session.Store { return store }
 	})
 }
 
 func TestMemorySearch(t *testing.T) {
 	storetest.RunSearch(t, func(*testing.T) func(session.Options) session.Store {
-		store := session.NewMemory(0)
+		store := memstore.New(0)
 		return func(session.Options) session.Store { return store }
 	})
 }
@@ -69,7 +70,7 @@ func TestMemorySweepsInBatches(t *testing.T) { synctest.Test(t, sweepsInBatches)
 
 func sweepsInBatches(t *testing.T) {
 	const sessions = 2500
-	store := session.NewMemory(0)
+	store := memstore.New(0)
 	for i := range sessions {
 		ttl := time.Nanosecond
 		if i%5 == 0 {
@@ -109,7 +110,7 @@ func BenchmarkMemoryIdle(b *testing.B) {
 			var total uint64
 			for b.Loop() {
 				before := heap()
-				store := session.NewMemory(0)
+				store := memstore.New(0)
 				for i := range sessions {
 					key := session.Key{App: "app", User: fmt.Sprintf("user-%06d", i%users), ID: fmt.Sprintf("session-%018d", i)}
 					state := session.State{"topic": json.RawMessage(`"weather"`), "count": json.RawMessage(`1`)}
@@ -139,7 +140,7 @@ func TestCached(t *testing.T) {
 	for _, room := range []int64{1 << 30, 2000, 0} {
 		t.Run(fmt.Sprint("room=", room), func(t *testing.T) {
 			storetest.Run(t, func(_ *testing.T, lease time.Duration) session.Store {
-				return session.Cached(session.NewMemory(lease), room)
+				return session.Cached(memstore.New(lease), room)
 			})
 		})
 	}

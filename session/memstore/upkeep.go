@@ -1,4 +1,4 @@
-package session
+package memstore
 
 import (
 	"bytes"
@@ -9,13 +9,15 @@ import (
 	"slices"
 	"strconv"
 	"time"
+
+	"github.com/parley-run/parley/session"
 )
 
 // sweepBatch is the number of sessions that one Sweep visits.
 const sweepBatch = 1000
 
 // Sweep implements Upkeep.
-func (m *Memory) Sweep(_ context.Context, ttl time.Duration) (deleted []Key, done bool, err error) {
+func (m *Backend) Sweep(_ context.Context, ttl time.Duration) (deleted []session.Key, done bool, err error) {
 	m.mu.Lock()
 	if len(m.round) == 0 {
 		m.round = slices.Collect(maps.Values(m.sessions))
@@ -38,7 +40,7 @@ func (m *Memory) Sweep(_ context.Context, ttl time.Duration) (deleted []Key, don
 // deleteOld deletes a session if it has expired. The check and the deletion are one
 // step, so that the session cannot be used or replaced in between. Most sessions
 // stay, and checking those does not lock the store.
-func (m *Memory) deleteOld(rec *record, ttl time.Duration) bool {
+func (m *Backend) deleteOld(rec *record, ttl time.Duration) bool {
 	rec.mu.Lock()
 	over := rec.over(ttl)
 	rec.mu.Unlock()
@@ -65,7 +67,7 @@ func (r *record) over(ttl time.Duration) bool {
 }
 
 // Walk implements Upkeep.
-func (m *Memory) Walk(_ context.Context, page Page) ([]Key, string, error) {
+func (m *Backend) Walk(_ context.Context, page session.Page) ([]session.Key, string, error) {
 	after, err := page.After()
 	if err != nil {
 		return nil, "", err
@@ -73,7 +75,7 @@ func (m *Memory) Walk(_ context.Context, page Page) ([]Key, string, error) {
 	m.mu.RLock()
 	records := slices.SortedFunc(maps.Values(m.sessions), func(a, b *record) int { return cmp.Compare(a.order, b.order) })
 	m.mu.RUnlock()
-	keys := []Key{}
+	keys := []session.Key{}
 	for _, rec := range records {
 		if rec.order <= after {
 			continue
@@ -87,22 +89,22 @@ func (m *Memory) Walk(_ context.Context, page Page) ([]Key, string, error) {
 }
 
 // Rebuild implements Upkeep.
-func (m *Memory) Rebuild(_ context.Context, key Key) (bool, error) {
+func (m *Backend) Rebuild(_ context.Context, key session.Key) (bool, error) {
 	rec, err := m.hold(key)
 	if err != nil {
 		return false, err
 	}
 	defer rec.mu.Unlock()
 	if rec.runs != nil && rec.runs.running != nil {
-		return false, ErrFenced
+		return false, session.ErrFenced
 	}
 	m.use(rec)
 	rec.unpack()
-	state := StateOf(rec.initial, rec.entries)
+	state := session.StateOf(rec.initial, rec.entries)
 	changed := !maps.EqualFunc(state, rec.state, func(a, b json.RawMessage) bool { return bytes.Equal(a, b) })
 	rec.state, rec.lent = state, false
 	return changed, nil
 }
 
 // Ready always returns nil.
-func (m *Memory) Ready(context.Context) error { return nil }
+func (m *Backend) Ready(context.Context) error { return nil }

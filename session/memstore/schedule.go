@@ -1,4 +1,4 @@
-package session
+package memstore
 
 import (
 	"cmp"
@@ -7,9 +7,11 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/parley-run/parley/session"
 )
 
-var _ Schedules = (*Memory)(nil)
+var _ session.Schedules = (*Backend)(nil)
 
 // schedules holds the schedules of all users.
 type schedules struct {
@@ -21,50 +23,50 @@ type schedules struct {
 type scheduleKey struct{ app, user, id string }
 
 type keptSchedule struct {
-	Schedule
+	session.Schedule
 
 	due     time.Time // when it can be claimed: Next, or the end of the lease
 	attempt int
-	firings []*Firing // by time
+	firings []*session.Firing // by time
 }
 
-func (k *keptSchedule) shown() *Schedule {
+func (k *keptSchedule) shown() *session.Schedule {
 	one := k.Schedule
 	return &one
 }
 
 // add adds a firing, unless there is one for its time.
-func (k *keptSchedule) add(f *Firing) {
+func (k *keptSchedule) add(f *session.Firing) {
 	if f == nil {
 		return
 	}
-	i, found := slices.BinarySearchFunc(k.firings, f, func(a, b *Firing) int { return a.Time.Compare(b.Time) })
+	i, found := slices.BinarySearchFunc(k.firings, f, func(a, b *session.Firing) int { return a.Time.Compare(b.Time) })
 	if found {
 		return
 	}
 	one := *f
 	k.firings = slices.Insert(k.firings, i, &one)
-	if n := len(k.firings) - MaxFirings; n > 0 {
+	if n := len(k.firings) - session.MaxFirings; n > 0 {
 		k.firings = slices.Clone(k.firings[n:])
 	}
 }
 
-// Clock implements Schedules.
-func (m *Memory) Clock(context.Context, string, string) (time.Time, error) { return wallClock(), nil }
+// Clock implements session.Schedules.
+func (m *Backend) Clock(context.Context, string, string) (time.Time, error) { return wallClock(), nil }
 
-// PutSchedule implements Schedules.
-func (m *Memory) PutSchedule(_ context.Context, s *Schedule) error {
+// PutSchedule implements session.Schedules.
+func (m *Backend) PutSchedule(_ context.Context, s *session.Schedule) error {
 	l, key := &m.schedules, scheduleKey{s.App, s.User, s.ID}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	k := l.of[key]
 	switch {
 	case s.Version == 0 && k != nil:
-		return ErrExists
+		return session.ErrExists
 	case s.Version != 0 && k == nil:
-		return ErrNotFound
+		return session.ErrNotFound
 	case k != nil && k.Version != s.Version:
-		return ErrChanged
+		return session.ErrChanged
 	case k == nil:
 		k = &keptSchedule{}
 		if l.of == nil {
@@ -81,35 +83,35 @@ func (m *Memory) PutSchedule(_ context.Context, s *Schedule) error {
 	return nil
 }
 
-// Schedule implements Schedules.
-func (m *Memory) Schedule(_ context.Context, app, user, id string) (*Schedule, error) {
+// Schedule implements session.Schedules.
+func (m *Backend) Schedule(_ context.Context, app, user, id string) (*session.Schedule, error) {
 	l := &m.schedules
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	k := l.of[scheduleKey{app, user, id}]
 	if k == nil {
-		return nil, ErrNotFound
+		return nil, session.ErrNotFound
 	}
 	return k.shown(), nil
 }
 
-// ListSchedules implements Schedules.
-func (m *Memory) ListSchedules(_ context.Context, app, user string) ([]*Schedule, error) {
+// ListSchedules implements session.Schedules.
+func (m *Backend) ListSchedules(_ context.Context, app, user string) ([]*session.Schedule, error) {
 	l := &m.schedules
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	list := []*Schedule{}
+	list := []*session.Schedule{}
 	for key, k := range l.of {
 		if key.app == app && key.user == user {
 			list = append(list, k.shown())
 		}
 	}
-	slices.SortFunc(list, func(a, b *Schedule) int { return strings.Compare(a.ID, b.ID) })
+	slices.SortFunc(list, func(a, b *session.Schedule) int { return strings.Compare(a.ID, b.ID) })
 	return list, nil
 }
 
-// DeleteSchedule implements Schedules.
-func (m *Memory) DeleteSchedule(_ context.Context, app, user, id string) error {
+// DeleteSchedule implements session.Schedules.
+func (m *Backend) DeleteSchedule(_ context.Context, app, user, id string) error {
 	l := &m.schedules
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -117,8 +119,8 @@ func (m *Memory) DeleteSchedule(_ context.Context, app, user, id string) error {
 	return nil
 }
 
-// ClaimSchedules implements Schedules.
-func (m *Memory) ClaimSchedules(_ context.Context, lease time.Duration, limit int) ([]*DueSchedule, error) {
+// ClaimSchedules implements session.Schedules.
+func (m *Backend) ClaimSchedules(_ context.Context, lease time.Duration, limit int) ([]*session.DueSchedule, error) {
 	l, now := &m.schedules, wallClock()
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -129,18 +131,18 @@ func (m *Memory) ClaimSchedules(_ context.Context, lease time.Duration, limit in
 		}
 	}
 	slices.SortFunc(due, func(a, b *keptSchedule) int { return cmp.Or(a.due.Compare(b.due), strings.Compare(a.ID, b.ID)) })
-	list := []*DueSchedule{}
+	list := []*session.DueSchedule{}
 	for _, k := range due[:min(len(due), max(limit, 0))] {
 		k.attempt++
 		k.due = now.Add(lease)
-		list = append(list, &DueSchedule{Schedule: k.Schedule, Now: now, Attempt: k.attempt})
+		list = append(list, &session.DueSchedule{Schedule: k.Schedule, Now: now, Attempt: k.attempt})
 	}
 	return list, nil
 }
 
 // claimed returns the schedule of a claim that has not ended, or nil. l.mu must be
 // held.
-func (l *schedules) claimed(d *DueSchedule) *keptSchedule {
+func (l *schedules) claimed(d *session.DueSchedule) *keptSchedule {
 	k := l.of[scheduleKey{d.App, d.User, d.ID}]
 	if k == nil || k.Version != d.Version || k.attempt != d.Attempt || !k.Next.Equal(d.Next) {
 		return nil
@@ -148,22 +150,22 @@ func (l *schedules) claimed(d *DueSchedule) *keptSchedule {
 	return k
 }
 
-// Fire implements Schedules.
-func (m *Memory) Fire(_ context.Context, d *DueSchedule, next time.Time, f *Firing) error {
+// Fire implements session.Schedules.
+func (m *Backend) Fire(_ context.Context, d *session.DueSchedule, next time.Time, f *session.Firing) error {
 	l := &m.schedules
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	k := l.claimed(d)
 	if k == nil {
-		return ErrFenced
+		return session.ErrFenced
 	}
 	k.Next, k.due, k.attempt = next, next, 0
 	k.add(f)
 	return nil
 }
 
-// RetrySchedule implements Schedules.
-func (m *Memory) RetrySchedule(_ context.Context, d *DueSchedule, after time.Duration) error {
+// RetrySchedule implements session.Schedules.
+func (m *Backend) RetrySchedule(_ context.Context, d *session.DueSchedule, after time.Duration) error {
 	l := &m.schedules
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -173,25 +175,25 @@ func (m *Memory) RetrySchedule(_ context.Context, d *DueSchedule, after time.Dur
 	return nil
 }
 
-// AddFiring implements Schedules.
-func (m *Memory) AddFiring(_ context.Context, app, user, id string, f *Firing) error {
+// AddFiring implements session.Schedules.
+func (m *Backend) AddFiring(_ context.Context, app, user, id string, f *session.Firing) error {
 	l := &m.schedules
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	k := l.of[scheduleKey{app, user, id}]
 	if k == nil {
-		return ErrNotFound
+		return session.ErrNotFound
 	}
 	k.add(f)
 	return nil
 }
 
-// Firings implements Schedules.
-func (m *Memory) Firings(_ context.Context, app, user, id string) ([]*Firing, error) {
+// Firings implements session.Schedules.
+func (m *Backend) Firings(_ context.Context, app, user, id string) ([]*session.Firing, error) {
 	l := &m.schedules
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	list := []*Firing{}
+	list := []*session.Firing{}
 	if k := l.of[scheduleKey{app, user, id}]; k != nil {
 		for _, f := range slices.Backward(k.firings) {
 			one := *f

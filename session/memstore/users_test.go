@@ -1,4 +1,4 @@
-package session
+package memstore
 
 import (
 	"context"
@@ -9,14 +9,16 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/parley-run/parley/session"
 )
 
 // A user is kept as long as something is of them that outlives their sessions,
 // and no longer.
 func TestMemoryForgetsUsers(t *testing.T) {
-	for name, end := range map[string]func(ctx context.Context, m *Memory, key Key) error{
-		"deleted": func(ctx context.Context, m *Memory, key Key) error { return m.Delete(ctx, key) },
-		"swept": func(ctx context.Context, m *Memory, _ Key) error {
+	for name, end := range map[string]func(ctx context.Context, m *Backend, key session.Key) error{
+		"deleted": func(ctx context.Context, m *Backend, key session.Key) error { return m.Delete(ctx, key) },
+		"swept": func(ctx context.Context, m *Backend, _ session.Key) error {
 			time.Sleep(2 * time.Hour)
 			_, _, err := m.Sweep(ctx, time.Hour)
 			return err
@@ -24,20 +26,20 @@ func TestMemoryForgetsUsers(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				m := NewMemoryBackend(0)
-				key := func(user string) Key { return Key{App: "app", User: user, ID: "s"} }
-				for user, state := range map[string]State{
+				m := NewBackend(0)
+				key := func(user string) session.Key { return session.Key{App: "app", User: user, ID: "s"} }
+				for user, state := range map[string]session.State{
 					"nothing": nil, "own state": {"a": []byte("1")}, "null": {"user:a": []byte("null")},
 					"state": {"user:a": []byte("1")}, "secret": nil, "memory": nil,
 				} {
-					if _, err := m.Create(t.Context(), NewSession{Key: key(user), State: state}); err != nil {
+					if _, err := m.Create(t.Context(), session.NewSession{Key: key(user), State: state}); err != nil {
 						t.Fatal(err)
 					}
 				}
-				if _, err := m.PutSecret(t.Context(), &Secret{SecretID: SecretID{App: "app", User: "secret", Name: "n"}}); err != nil {
+				if _, err := m.PutSecret(t.Context(), &session.Secret{SecretID: session.SecretID{App: "app", User: "secret", Name: "n"}}); err != nil {
 					t.Fatal(err)
 				}
-				if err := m.Remember(t.Context(), key("memory"), []*Remembered{{Event: "e", Words: []string{"w"}}}); err != nil {
+				if err := m.Remember(t.Context(), key("memory"), []*session.Remembered{{Event: "e", Words: []string{"w"}}}); err != nil {
 					t.Fatal(err)
 				}
 				for user := range maps.Clone(m.users) {
@@ -57,7 +59,7 @@ func TestMemoryForgetsUsers(t *testing.T) {
 				if got := strings.Join(left, " "); got != want || len(m.sessions) > 0 {
 					t.Errorf("what is left is %s, want %s, and %d sessions", got, want, len(m.sessions))
 				}
-				made, err := m.Create(t.Context(), NewSession{Key: key("state")})
+				made, err := m.Create(t.Context(), session.NewSession{Key: key("state")})
 				if err != nil || string(made.State["user:a"]) != "1" {
 					t.Errorf("the user's state is %s, %v", made.State, err)
 				}
@@ -68,10 +70,10 @@ func TestMemoryForgetsUsers(t *testing.T) {
 
 // BenchmarkMemorySweep measures a round over sessions that all stay.
 func BenchmarkMemorySweep(b *testing.B) {
-	m := NewMemoryBackend(0)
+	m := NewBackend(0)
 	for i := range 100_000 {
-		key := Key{App: "app", User: fmt.Sprint("user-", i), ID: "s"}
-		if _, err := m.Create(b.Context(), NewSession{Key: key}); err != nil {
+		key := session.Key{App: "app", User: fmt.Sprint("user-", i), ID: "s"}
+		if _, err := m.Create(b.Context(), session.NewSession{Key: key}); err != nil {
 			b.Fatal(err)
 		}
 	}
