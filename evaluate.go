@@ -372,8 +372,6 @@ func (s *Server) scratchEngine(edges func(run.Beginning) run.Edges) (*run.Engine
 	}), store, nil
 }
 
-// unstored hears of runs whose store is of no interest: how fast it is says
-// nothing about the server's own.
+// unstored observes runs whose store is of no interest: how fast it is says
+// nothing about the server's own, so this is not a run.StoreObserver.
 type unstored struct{ run.Observer }
-
-func (unstored) Appended(time.Duration, error) {}

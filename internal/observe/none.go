@@ -57,7 +57,6 @@ func (none) Mark(context.Context, session.Key) string                   { return
 func (none) Spent(string, []session.ModelUsage)                         {}
 func (none) CostWarning(string)                                         {}
 func (none) Ended(*session.Run, bool)                                   {}
-func (none) Appended(time.Duration, error)                              {}
 func (none) Login(string)                                               {}
 func (none) Delivery(string, string)                                    {}
 func (none) Entry(string, string)                                       {}

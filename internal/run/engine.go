@@ -76,6 +76,7 @@ type Options struct {
 // Engine starts runs and executes them until they end.
 type Engine struct {
 	cfg     Options
+	appends StoreObserver // nil unless appends are measured
 	turns   *registry
 	quota   quota
 	workers *workers
@@ -93,6 +94,7 @@ func NewEngine(o Options) *Engine {
 		o.Now = time.Now
 	}
 	e := &Engine{cfg: o, turns: newRegistry(o.Limits.ofDay()), workers: newWorkers()}
+	e.appends, _ = o.Observer.(StoreObserver)
 	e.upkeep = newUpkeep(e)
 	e.upkeep.start()
 	return e

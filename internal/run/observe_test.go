@@ -46,7 +46,6 @@ func (*watcher) Mark(context.Context, session.Key) string                   { re
 func (*watcher) Spent(string, []session.ModelUsage)                         {}
 func (*watcher) CostWarning(string)                                         {}
 func (*watcher) Ended(*session.Run, bool)                                   {}
-func (*watcher) Appended(time.Duration, error)                              {}
 func (*watcher) Login(string)                                               {}
 
 func (w *watcher) Work(ctx context.Context, _ *run.Work) (context.Context, func(session.Status, *session.Failure)) {

@@ -170,7 +170,7 @@ func (r *recorder) store(notes session.Journal, entries ...*session.Entry) error
 }
 
 func (r *recorder) write(notes session.Journal, entries []*session.Entry) error {
-	store, o := r.engine.cfg.Store, r.engine.cfg.Observer
+	store, o := r.engine.cfg.Store, r.engine.appends
 	if o == nil {
 		return store.Append(r.ctx, r.key, r.epoch, notes, entries...)
 	}
