@@ -81,6 +81,8 @@ type invocation struct {
 
 	before int // how many events there were when the run began
 
+	top Context // what the contexts of the agents are derived from
+
 	single bool // the run calls one tool and asks no model; see makeCall
 
 	direct bool // answers of models become events as they are; false if there are no edges
@@ -134,7 +136,8 @@ func (inv *invocation) start(ctx context.Context, root *Agent, emit Emit) error 
 		}
 	}
 	inv.direct = inv.Edges != nil && inv.outer == nil && root.onlyModels()
-	c := &Context{Context: ctx, inv: inv, last: true, resume: inv.Resume}
+	c := &inv.top
+	*c = Context{Context: ctx, inv: inv, last: true, resume: inv.Resume}
 	emit = inv.hooks.watch(c, root, emit)
 	before := inv.Log.Len()
 	if inv.Takeover {

@@ -21,7 +21,8 @@ import (
 // last step.
 type admission struct {
 	engine   *Engine
-	req      *Request // steps may replace parts of it; the turn shares it
+	request  Request
+	req      *Request // request; steps may replace parts of it, and the turn shares it
 	root     *agent.Agent
 	creds    Credentials // nil if logins are not supported
 	snapshot snapshot
@@ -60,7 +61,8 @@ var admissionSteps = []func(*admission, context.Context) error{
 //
 // The run does not end with ctx.
 func (e *Engine) Start(ctx context.Context, req Request) (*Run, error) {
-	a := &admission{engine: e, req: &req}
+	a := &admission{engine: e, request: req} // one allocation for both (BenchmarkRun in package bench)
+	a.req = &a.request
 	for _, step := range admissionSteps {
 		if err := step(a, ctx); err != nil {
 			a.release()
@@ -207,6 +209,7 @@ func (a *admission) begin(ctx context.Context) error {
 		a.run = e.handle(begun.Run, begun.Repeat)
 		return nil
 	}
+	a.snapshot = snapshot{} // the turn keeps its request, and a with it
 	a.run = &Run{engine: e, key: a.req.Key, id: t.id, turn: t}
 	if a.req.Stream {
 		a.run.first = t.feed.Follow(0)

@@ -24,6 +24,7 @@ type log struct {
 
 	mu       sync.RWMutex
 	events   []*event.Event
+	first    [usualEvents]*event.Event // where events begins, which saves an allocation
 	state    session.State
 	own      bool                       // the state is a private copy
 	undo     map[string]json.RawMessage // the previous values of the session's own state that the run has changed
@@ -39,7 +40,8 @@ const usualEvents = 4
 
 // newLog creates a log from a snapshot.
 func newLog(s *session.Session) *log {
-	l := &log{before: s.Seen(), whole: s.Entries, indexed: s.Calls, state: s.State, events: make([]*event.Event, 0, usualEvents)}
+	l := &log{before: s.Seen(), whole: s.Entries, indexed: s.Calls, state: s.State}
+	l.events = l.first[:0]
 	if l.indexed == nil {
 		l.indexed = &session.CallIndex{}
 	}
