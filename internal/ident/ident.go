@@ -23,15 +23,17 @@ func Session() string { return strings.ToLower(cryptorand.Text()) }
 // if n is large enough, but not secret.
 func New(prefix string, n int) string {
 	const letters = "abcdefghijklmnopqrstuvwxyz234567" // 32, so that five bits choose one
-	id := make([]byte, 0, 48)
-	id = append(id, prefix...)
+	var short [48]byte                                 // most are, and a run makes seven (BenchmarkNew, BenchmarkRun in package bench)
+	id := append(short[:0], prefix...)
 	for n > 0 {
 		bits := rand.Uint64() //nolint:gosec // runtime-seeded ChaCha8; identifiers are not secret
-		for range min(n, 12) {
-			id = append(id, letters[bits&31])
+		var some [12]byte
+		for i := range some {
+			some[i] = letters[bits&31]
 			bits >>= 5
 		}
-		n -= 12
+		id = append(id, some[:min(n, len(some))]...)
+		n -= len(some)
 	}
 	return string(id)
 }
