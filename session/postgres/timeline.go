@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"sync/atomic"
 
@@ -37,10 +38,12 @@ func (s *backend) Timeline() int64 { return s.timeline.number.Load() }
 // the loss of a primary breaks those to it. Databases that are like Postgres may not
 // have one.
 func (s *backend) observe(ctx context.Context, conn *pgx.Conn) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
 	var id string
 	if err := conn.QueryRow(ctx, sqlTimeline, pgx.QueryExecModeSimpleProtocol).Scan(&id); err != nil {
 		if conn.IsClosed() {
-			return err
+			return fmt.Errorf("%w: %w", errUnsent, err)
 		}
 		return nil
 	}
