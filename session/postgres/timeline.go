@@ -42,7 +42,7 @@ func (s *backend) observe(ctx context.Context, conn *pgx.Conn) error {
 	defer cancel()
 	var id string
 	if err := conn.QueryRow(ctx, sqlTimeline, pgx.QueryExecModeSimpleProtocol).Scan(&id); err != nil {
-		if conn.IsClosed() {
+		if conn.IsClosed() || judge(err) == undone {
 			return fmt.Errorf("%w: %w", errUnsent, err)
 		}
 		return nil
