@@ -373,7 +373,7 @@ func (r *graphRun) failed(one *nodeRun, err error) error {
 		message = reason.Error()
 	}
 	f := &agentrt.Failure{Code: "UNKNOWN_ERROR", Message: agentrt.ScrubText(r.ctx.inv.Secrets, message)}
-	if late := (*workflowrt.Timeout)(nil); errors.As(err, &late) {
+	if late := (*workflowrt.TimeoutError)(nil); errors.As(err, &late) {
 		f.Code = "NODE_TIMEOUT"
 	}
 	if other := (*agentrt.NodeFailure)(nil); errors.As(err, &other) {

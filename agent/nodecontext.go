@@ -120,7 +120,7 @@ func nullable(doc json.RawMessage) json.RawMessage {
 }
 
 func (c *nodeContext) Run(ctx context.Context, n *workflowrt.Node, input json.RawMessage, opts workflowrt.RunOptions) (*workflowrt.Result, error) {
-	child, err := c.child(c.ctx.WithContext(ctx), n, input, opts)()
+	child, err := c.child(c.ctx.WithContext(ctx), n, input, opts)() //nolint:contextcheck // what it calls has the context in ctx
 	if err != nil {
 		return nil, err
 	}

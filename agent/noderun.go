@@ -325,11 +325,11 @@ func (r *nodeRun) once(attempt int) (err error) {
 	defer agentrt.Recover(&err, "node", r.info.Path)
 	ctx := r.ctx
 	if limit := r.node.Timeout; limit > 0 {
-		within, cancel := context.WithTimeoutCause(ctx.Context, limit, &workflowrt.Timeout{Limit: limit})
+		within, cancel := context.WithTimeoutCause(ctx.Context, limit, &workflowrt.TimeoutError{Limit: limit})
 		defer cancel()
 		ctx = ctx.WithContext(within)
 		defer func() {
-			if late := (*workflowrt.Timeout)(nil); err != nil && errors.As(context.Cause(within), &late) {
+			if late := (*workflowrt.TimeoutError)(nil); err != nil && errors.As(context.Cause(within), &late) {
 				err = late
 			}
 		}()

@@ -247,6 +247,7 @@ func TestCacheTimeline(t *testing.T) {
 				}
 			}
 			fresh := func(t *testing.T) *cached {
+				t.Helper()
 				c := newCached(t, 1<<20)
 				c.create(c.cache, "s", "a", "b", "c")
 				c.has("s", 3, "a", "b", "c")

@@ -20,7 +20,7 @@ func (e *Error) Unwrap() error { return e.Err }
 // IsTimeout reports whether a node failed because of its time limit. The function
 // in Retry.If calls it to retry only such failures, or all others.
 func IsTimeout(err error) bool {
-	_, late := errors.AsType[*workflowrt.Timeout](err)
+	_, late := errors.AsType[*workflowrt.TimeoutError](err)
 	return late
 }
 

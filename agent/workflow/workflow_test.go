@@ -39,7 +39,8 @@ func TestSemantics(t *testing.T) {
 	t.Parallel()
 	find := tool.Must(tool.New(tool.Declaration{Name: "find"}, func(_ *tool.Context, in struct {
 		Of string `json:"of"`
-	}) (map[string]string, error) {
+	},
+	) (map[string]string, error) {
 		return map[string]string{"found": in.Of}, nil
 	}))
 	a, b, c, d := nodes.Adds("a"), nodes.Adds("b"), nodes.Adds("c"), nodes.Adds("d")

@@ -340,7 +340,7 @@ func (f *evalFile) write(w http.ResponseWriter) {
 	h := w.Header()
 	h.Set("Content-Type", f.kind)
 	h.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": f.name}))
-	_, _ = w.Write(f.doc) //nolint:gosec // it is a file that is saved; a client that is gone cannot be told
+	_, _ = w.Write(f.doc) // a client that is gone cannot be told
 }
 
 // metricsInfo lists the available metrics.

@@ -153,10 +153,10 @@ type Result struct {
 // Key is the key under which the contexts of hooks around a node return its Run.
 type Key struct{}
 
-// Timeout is the failure of a node that took too long.
-type Timeout struct{ Limit time.Duration }
+// TimeoutError is the failure of a node that took too long.
+type TimeoutError struct{ Limit time.Duration }
 
-func (t *Timeout) Error() string { return fmt.Sprintf("timed out after %v", t.Limit) }
+func (t *TimeoutError) Error() string { return fmt.Sprintf("timed out after %v", t.Limit) }
 
 // EncodeValue returns the JSON of a value, nil for null.
 func EncodeValue(v any) (json.RawMessage, error) {
