@@ -13,8 +13,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/parley-run/parley/session/memstore"
-
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/parley-run/parley/agent"
@@ -24,6 +22,7 @@ import (
 	"github.com/parley-run/parley/model"
 	"github.com/parley-run/parley/model/scripted"
 	"github.com/parley-run/parley/session"
+	"github.com/parley-run/parley/session/memstore"
 )
 
 // lines collects log lines.

@@ -11,8 +11,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/parley-run/parley/session/memstore"
-
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/parley-run/parley/agent"
@@ -23,6 +21,7 @@ import (
 	"github.com/parley-run/parley/internal/testkit"
 	"github.com/parley-run/parley/model/scripted"
 	"github.com/parley-run/parley/session"
+	"github.com/parley-run/parley/session/memstore"
 )
 
 // withFaces serves the protocols of other clients, and what platforms call.

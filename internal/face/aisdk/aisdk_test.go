@@ -16,8 +16,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/parley-run/parley/session/memstore"
-
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/parley-run/parley/agent"
@@ -30,6 +28,7 @@ import (
 	"github.com/parley-run/parley/model"
 	"github.com/parley-run/parley/model/scripted"
 	"github.com/parley-run/parley/session"
+	"github.com/parley-run/parley/session/memstore"
 	"github.com/parley-run/parley/tool"
 )
 
