@@ -307,14 +307,11 @@ func (s *Server) evalResults(_ http.ResponseWriter, _ *http.Request, app string)
 // getEvalResult answers with a stored result, or with what "parley eval" writes of it.
 func (s *Server) getEvalResult(_ http.ResponseWriter, r *http.Request, app string) (any, error) {
 	id, format := r.PathValue("result"), r.URL.Query().Get("format")
-	write, kind, ending := eval.JUnit, "application/xml", ".xml"
 	switch format {
 	case "":
 		doc, err := s.Evals.Result(app, id)
 		return json.RawMessage(doc), err
-	case "junit":
-	case "json":
-		write, kind, ending = eval.JSON, "application/json", ".json"
+	case "junit", "json":
 	default:
 		return nil, &httpError{status: http.StatusBadRequest, message: fmt.Sprintf("Invalid format %q: use junit or json", format)}
 	}
@@ -326,8 +323,12 @@ func (s *Server) getEvalResult(_ http.ResponseWriter, r *http.Request, app strin
 	if err != nil {
 		return nil, err
 	}
-	doc, err := write(app, []*eval.SetResult{result}, base)
-	return &evalFile{kind, id + ending, doc}, err
+	results := []*eval.SetResult{result}
+	if format == "junit" {
+		return &evalFile{"application/xml", id + ".xml", eval.JUnit(app, results, base)}, nil
+	}
+	doc, err := eval.JSON(app, results, base)
+	return &evalFile{"application/json", id + ".json", doc}, err
 }
 
 // evalFile is a response that is a file.
