@@ -54,7 +54,7 @@ func (s *backend) observe(ctx context.Context, conn *pgx.Conn) error {
 	if t.id = id; before != "" && before != id {
 		t.number.Add(1)
 		s.log.Warn("another server has become the primary of the database, or a backup was restored: sessions are read again, "+
-			"and runs whose last events are gone begin again where the log ends", "before", before, "now", id)
+			"and runs whose last events are lost resume at the end of the log", "before", before, "now", id)
 	}
 	return nil
 }
@@ -116,8 +116,8 @@ func (s *backend) current(epoch int64) bool {
 	return t == nil || t.timeline == s.Timeline()
 }
 
-// check returns ErrFenced if the database has lost what was appended under an epoch. The
-// run is then handed over: it goes on where the log ends.
+// check returns ErrFenced if the database has lost what was appended under an epoch. It
+// then hands the run over, so that a server claims it and resumes at the end of the log.
 func (s *backend) check(ctx context.Context, conn *pgxpool.Conn, key session.Key, epoch int64) error {
 	t, now := s.started.get(epoch), s.Timeline()
 	if t == nil || t.timeline == now {
