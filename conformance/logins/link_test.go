@@ -1,3 +1,8 @@
 package logins
 
-import _ "github.com/parley-run/parley/all" // what the command links
+import (
+	_ "github.com/parley-run/parley/credential/openid"
+	_ "github.com/parley-run/parley/session/postgres"
+	_ "github.com/parley-run/parley/session/sqlite"
+	_ "github.com/parley-run/parley/typescript"
+)

@@ -5,7 +5,7 @@ import (
 	"log"
 
 	"github.com/parley-run/parley/agent"
-	"github.com/parley-run/parley/model/gemini"
+	"github.com/parley-run/parley/model/openai"
 	"github.com/parley-run/parley/tool/code"
 	"github.com/parley-run/parley/tool/code/container"
 )
@@ -16,12 +16,12 @@ func ExampleNew() {
 	if err != nil {
 		log.Fatal(err) // neither docker nor podman is on the PATH
 	}
-	gem, err := gemini.New("gemini-2.5-flash", nil)
+	gpt, err := openai.New("gpt-5-mini", nil)
 	if err != nil {
 		log.Fatal(err)
 	}
 	_, err = agent.NewLLM(agent.LLMConfig{
-		Name: "analyst", Model: gem,
+		Name: "analyst", Model: gpt,
 		Instruction: "To calculate, write Python in a block ```python, and print the result.",
 		Code:        &code.Config{Executor: executor, DataFiles: true},
 	})

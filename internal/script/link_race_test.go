@@ -1,0 +1,12 @@
+//go:build race
+
+package script_test
+
+// What the tests with the race detector use. The libraries of model providers take a
+// minute to compile with it.
+
+import (
+	_ "github.com/parley-run/parley/model/offline"
+	_ "github.com/parley-run/parley/session/sqlite"
+	_ "github.com/parley-run/parley/typescript"
+)
