@@ -1,4 +1,4 @@
-import type { Page } from 'playwright-core';
+import type { Locator, Page } from 'playwright-core';
 import { beforeAll, describe, expect, test } from 'vitest';
 
 import { accessible, look } from './axe';
@@ -133,4 +133,34 @@ test('what has happened is told where it covers nothing', async () => {
     expect(below).toEqual([]);
     await told.first().waitFor({ state: 'detached' });
   }
+});
+
+test('the message box stays where it is while something is told', async () => {
+  const page = await open(await session('city', fresh('typist'), 's', 'Hello'), { width: 390, height: 844 });
+  const box = page.getByLabel('Message', { exact: true });
+  await box.waitFor();
+  const placeOf = (what: Locator) => what.evaluate((el) => el.getBoundingClientRect().top);
+  const told = page.locator('[data-toasts] > div');
+  const tell = async (item: string) => {
+    await page.getByRole('button', { name: 'Session actions' }).click();
+    await page.getByRole('menuitem', { name: item }).click();
+    await told.waitFor();
+  };
+  for (const [width, height] of [[390, 844], [820, 1180], [1100, 800]] as const) {
+    await page.setViewportSize({ width, height });
+    const before = await placeOf(box);
+    await tell('Copy the session id');
+    expect(await placeOf(box)).toBe(before);
+    expect(await placeOf(told)).toBeLessThan(before);
+    await picture(page, `told-workbench-${width}`);
+    await told.waitFor({ state: 'detached' });
+  }
+  // Beside the conversation, there is no message box to stay.
+  await page.setViewportSize({ width: 390, height: 844 });
+  await page.getByRole('tab', { name: 'State', exact: true }).click();
+  await tell('Copy the session id');
+  expect(await told.evaluate((el) => el.closest('[data-conversation]'))).toBe(null);
+  // It remains when the conversation is shown again.
+  await page.getByRole('tab', { name: 'Chat' }).click();
+  await page.locator('[data-conversation] [data-toasts] > div').waitFor();
 });

@@ -1,4 +1,5 @@
-import { useSyncExternalStore } from 'react';
+import { useEffect, useRef, useSyncExternalStore } from 'react';
+import { createPortal } from 'react-dom';
 
 interface Toast {
   id: number;
@@ -14,6 +15,8 @@ const set = (next: Toast[]) => {
   for (const listener of listeners) listener();
 };
 
+const subscribe = (listener: () => void) => (listeners.add(listener), () => void listeners.delete(listener));
+
 /** Tells what has happened, for a moment. */
 export function say(text: string, tone: Toast['tone'] = 'plain') {
   const id = ++last;
@@ -21,15 +24,36 @@ export function say(text: string, tone: Toast['tone'] = 'plain') {
   setTimeout(() => set(toasts.filter((t) => t.id !== id)), tone === 'bad' ? 8000 : 3000);
 }
 
+/** Where messages are shown. */
+let place: HTMLElement | undefined;
+const setPlace = (next: HTMLElement | undefined) => {
+  place = next;
+  for (const listener of listeners) listener();
+};
+
+/** A place for messages on the screen, instead of the one below it. It takes effect while it can be seen. */
+export function ToastPlace() {
+  const own = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    const el = own.current!;
+    const drop = () => place === el && setPlace(undefined);
+    const sizes = new ResizeObserver(() => (el.getClientRects().length === 0 ? drop() : place !== el && setPlace(el)));
+    sizes.observe(el);
+    return () => (sizes.disconnect(), void drop());
+  }, []);
+  return <div ref={own} role="status" aria-live="polite" className="toasts" data-toasts />;
+}
+
 export function Toasts() {
-  const list = useSyncExternalStore((listener) => (listeners.add(listener), () => void listeners.delete(listener)), () => toasts);
+  const [list, where] = [useSyncExternalStore(subscribe, () => toasts), useSyncExternalStore(subscribe, () => place)];
+  const shown = list.map((t) => (
+    <div key={t.id} className={`max-w-full rounded-md px-3 py-1.5 text-sm shadow-lg ${t.tone === 'bad' ? 'bg-bad text-sheet' : 'bg-ink text-paper'}`}>
+      {t.text}
+    </div>
+  ));
   return (
     <div role="status" aria-live="polite" className="toasts" data-toasts>
-      {list.map((t) => (
-        <div key={t.id} className={`max-w-full rounded-md px-3 py-1.5 text-sm shadow-lg ${t.tone === 'bad' ? 'bg-bad text-sheet' : 'bg-ink text-paper'}`}>
-          {t.text}
-        </div>
-      ))}
+      {where ? createPortal(shown, where) : shown}
     </div>
   );
 }

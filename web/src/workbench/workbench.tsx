@@ -22,7 +22,7 @@ import { CostText, useCostNotice } from '../ui/cost';
 import { CurlMenu, Menu, type Item } from '../ui/menu';
 import { Action, Button, Empty, Loading, Problem, Status, copy } from '../ui/parts';
 import { Handle, useSize } from '../ui/split';
-import { say } from '../ui/toast';
+import { say, ToastPlace } from '../ui/toast';
 import { Composer } from './composer';
 import { FindBar } from './findbar';
 import { Inspector } from './inspector';
@@ -193,6 +193,7 @@ function Ready({ model, snapshot }: { model: SessionModel; snapshot: Snapshot })
             inspect={(event) => select(event, 'event')}
             fork={fork}
           />
+          <ToastPlace /> {/* above the message box, which stays where it is */}
           <Composer model={model} snapshot={snapshot} empty={events.length === 0} />
         </section>
         <aside
