@@ -84,6 +84,22 @@ test('what is wider than the message shows that it scrolls, and scrolls with the
   }
 });
 
+test('whether a formula is too wide is measured again when the screen is turned', async () => {
+  const page = await show('It is $\\frac{a + b + c + d + e + f + g + h + i + j + k + l + m + n + o + p + q + r + s + t}{z}$ then.');
+  const box = page.getByRole('group', { name: 'Formula' });
+  const display = () => page.locator('[data-formula=set]').evaluate((el) => getComputedStyle(el).display);
+  await expect.poll(display).toBe('inline');
+  for (const _ of [1, 2]) {
+    await page.setViewportSize({ width: 390, height: 844 });
+    await expect.poll(() => box.count()).toBe(1);
+    expect(await box.locator('..').getAttribute('data-more')).toBe('end');
+    expect(await page.locator('.prose').last().evaluate((el) => el.scrollWidth <= el.clientWidth)).toBe(true);
+    await page.setViewportSize({ width: 1360, height: 860 });
+    await expect.poll(display).toBe('inline');
+    expect(await box.count()).toBe(0);
+  }
+});
+
 test('what cannot be set is shown as it was written, and hostile formulas do nothing', async () => {
   const page = await show([...hostile, ...tame].map((f) => `- $${f}$`).join('\n'));
   const asked: string[] = [];

@@ -27,7 +27,17 @@ export function Formula({ value }: { value: string }) {
     return undefined;
   }, [set, formula, block]);
   const shown = state === 'set';
-  useLayoutEffect(() => setWide(!block && shown && isWide(place.current!)), [shown, formula, block]);
+  useLayoutEffect(() => {
+    setWide(false);
+    if (block || !shown) return undefined;
+    const el = place.current!;
+    const look = () => setWide(isWide(el));
+    look();
+    // The screen may be turned, and fonts come later than the formula.
+    const sizes = new ResizeObserver(look);
+    for (const one of [el.closest('.prose'), ...el.querySelectorAll('.base')]) if (one) sizes.observe(one);
+    return () => sizes.disconnect();
+  }, [shown, formula, block, set]);
   const more = useMore(place, `${state} ${wide}`);
   const boxed = block || wide;
   return (
