@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 
+import { lookAtAll } from './axe';
 import { call, fresh, open, palette, session, sessionPath, useBrowser } from './kit';
 
 useBrowser();
@@ -28,6 +29,27 @@ test('what was said is found, and opens where it was said', async () => {
   await page.getByPlaceholder('Go to, or do').fill('now');
   await page.getByRole('option').filter({ hasText: 'Bye for now' }).last().click();
   await page.waitForURL(/\/sessions\/one/);
+});
+
+test('what other users said is found when it is asked for', async () => {
+  const [ann, bob, eve] = [fresh('ann'), fresh('bob'), fresh('eve')];
+  const word = `quagga${process.pid}`;
+  await session('city', ann, 'own', 'Hello');
+  await session('city', bob, 'zoo', `Have you seen the ${word}?`);
+  await session('city', eve, 'many', ...Array.from({ length: 6 }, (_, i) => `One more ${word}, number ${i}`));
+  const page = await open(`/ui/apps/city/users/${ann}/sessions?q=${word}`);
+  await page.getByText('No matches in what was said').waitFor();
+  await page.getByRole('button', { name: 'Search the sessions of other users' }).click();
+  const found = page.getByRole('region', { name: 'Said in sessions of other users' });
+  // Five of each user are shown; a link leads to the others.
+  await found.getByRole('region', { name: eve }).getByRole('link', { name: `${eve}: show all` }).waitFor();
+  expect(await found.getByRole('region', { name: eve }).locator('[data-hit]').count()).toBe(5);
+  await found.getByText(/other users of the newest runs were searched/).waitFor();
+  await lookAtAll(page, 'sessions-others');
+  // The address has it, for others and for saved links.
+  await page.reload();
+  await found.getByRole('region', { name: bob }).getByRole('link').filter({ hasText: 'Have you seen the' }).last().click();
+  await page.waitForURL(new RegExp(`/users/${bob}/sessions/zoo\\?event=\\w+$`));
 });
 
 test('searches are saved in the browser', async () => {

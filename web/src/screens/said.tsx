@@ -1,10 +1,14 @@
+import { useQuery as useData } from '@tanstack/react-query';
+
 import { calls } from '../api/calls';
-import { ParleyError } from '../api/client';
+import { ask, ParleyError } from '../api/client';
 import { usePages } from '../api/usepages';
-import type { FoundEvent } from '../api/types';
-import { Link, to } from '../router';
+import type { FoundEvent, Run } from '../api/types';
+import { useFixedUser, useMustName } from '../caller';
+import { inPool } from '../log/pool';
+import { Link, setQuery, to, useQuery } from '../router';
 import { More } from '../ui/more';
-import { Problem, When } from '../ui/parts';
+import { Button, Problem, When } from '../ui/parts';
 import { useTitles } from './titles';
 
 /** Whether a text has a word, so that it can be searched for. */
@@ -22,22 +26,82 @@ export function Said({ app, user, text }: { app: string; user: string; text: str
       <h2 className="mb-2">Said in sessions</h2>
       {found.error && <Problem error={found.error} what="The search failed" retry={() => void found.refetch()} />}
       <p role="status" className="text-soft">{found.isPending ? 'Searching…' : rows.length === 0 && !found.hasNextPage && !found.error ? 'No matches in what was said.' : ''}</p>
-      {rows.length > 0 && (
-        <ul className="overflow-hidden rounded-md border bg-sheet">
-          {rows.map((hit) => (
-            <li key={`${hit.sessionId} ${hit.eventId}`} className="border-t first:border-t-0 hover:bg-paper">
-              <Link href={hitHref(app, user, hit)} data-hit={hit.eventId} className="flex items-baseline gap-x-3 px-3 py-1.5">
-                <span className="min-w-0 flex-1">
-                  <span className="line-clamp-2 break-words"><Snippet of={hit} /></span>
-                  <span className="block truncate text-xs text-soft">{hit.author} in {titles.get(hit.sessionId) || hit.sessionId}</span>
-                </span>
-                <span className="shrink-0"><When time={hit.timestamp} /></span>
-              </Link>
-            </li>
-          ))}
-        </ul>
-      )}
+      {rows.length > 0 && <Hits app={app} user={user} hits={rows} nameOf={(session) => titles.get(session) || session} />}
       <More of={found} label="Show more matches" />
+      <SaidByOthers app={app} user={user} text={text} />
+    </section>
+  );
+}
+
+function Hits({ app, user, hits, nameOf }: { app: string; user: string; hits: FoundEvent[]; nameOf: (session: string) => string }) {
+  return (
+    <ul className="overflow-hidden rounded-md border bg-sheet">
+      {hits.map((hit) => (
+        <li key={`${hit.sessionId} ${hit.eventId}`} className="border-t first:border-t-0 hover:bg-paper">
+          <Link href={hitHref(app, user, hit)} data-hit={hit.eventId} className="flex items-baseline gap-x-3 px-3 py-1.5">
+            <span className="min-w-0 flex-1">
+              <span className="line-clamp-2 break-words"><Snippet of={hit} /></span>
+              <span className="block truncate text-xs text-soft">{hit.author} in {nameOf(hit.sessionId)}</span>
+            </span>
+            <span className="shrink-0"><When time={hit.timestamp} /></span>
+          </Link>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+/** How many of the newest runs tell which users there are, how many of these are searched, and how many matches of each are shown. */
+const newestRuns = 500;
+const mostUsers = 20;
+const matchesEach = 5;
+
+interface Others {
+  found: { user: string; hits: FoundEvent[]; more: boolean }[];
+  /** How many users were searched. */
+  searched: number;
+}
+
+/** The same in the sessions of other users, when it is asked for. The index is one of users, so each is searched by itself. */
+function SaidByOthers({ app, user, text }: { app: string; user: string; text: string }) {
+  const fixed = useFixedUser();
+  const mustName = useMustName();
+  const asked = useQuery().get('users') === 'all';
+  const may = fixed === undefined && !mustName;
+  const others = useData({
+    queryKey: ['said-by-others', app, user, text],
+    enabled: may && asked,
+    retry: false,
+    queryFn: async ({ signal }): Promise<Others> => {
+      const runs = await ask<Run[]>(calls.allRuns(app, undefined, [], newestRuns), signal);
+      const users = [...new Set(runs.map((run) => run.userId))].filter((one) => one !== user).slice(0, mostUsers);
+      const found: Others['found'] = [];
+      await inPool(users, 4, signal, async (one) => {
+        const hits = await ask<FoundEvent[]>(calls.search(app, one, text, matchesEach + 1), signal);
+        if (hits.length > 0) found.push({ user: one, hits: hits.slice(0, matchesEach), more: hits.length > matchesEach });
+      });
+      return { found: found.sort((a, b) => b.hits[0]!.timestamp - a.hits[0]!.timestamp), searched: users.length };
+    },
+  });
+  if (!may) return null;
+  if (!asked) return <Button className="mt-3" onClick={() => setQuery({ users: 'all' })}>Search the sessions of other users</Button>;
+  const { found, searched } = others.data ?? { found: [], searched: 0 };
+  return (
+    <section aria-label="Said in sessions of other users" className="mt-6">
+      <div className="mb-2 flex flex-wrap items-baseline gap-x-3">
+        <h2>Said in sessions of other users</h2>
+        <Button tone="quiet" onClick={() => setQuery({ users: undefined })}>Hide</Button>
+      </div>
+      {others.error && <Problem error={others.error} what="The search failed" retry={() => void others.refetch()} />}
+      <p role="status" className="text-soft">
+        {others.isLoading ? 'Searching…' : !others.data ? '' : searched === 0 ? 'The newest runs are all of this user.' : `${found.length === 0 ? 'No matches: ' : ''}${searched} other ${searched === 1 ? 'user' : 'users'} of the newest runs ${searched === 1 ? 'was' : 'were'} searched.`}
+      </p>
+      {found.map((one) => (
+        <section key={one.user} aria-label={one.user} className="mt-3">
+          <h3 className="mb-1"><Link href={`${to.user(app, one.user, 'sessions')}?${new URLSearchParams({ q: text })}`} className="font-medium hover:underline [overflow-wrap:anywhere]">{one.user}{one.more && ': show all'}</Link></h3>
+          <Hits app={app} user={one.user} hits={one.hits} nameOf={(session) => session} />
+        </section>
+      ))}
     </section>
   );
 }
