@@ -16,13 +16,15 @@ async function sold(message = 'tea', app = 'clerk'): Promise<{ id: string; path:
   return { id, path, run: run!.id };
 }
 
-/** Looks at a screen, also as it is on a phone. */
+/** Looks at a screen, also as it is on a tablet and on a phone. */
 async function look(page: Page, name: string) {
   await lookAtDesktop(page, name);
   const size = page.viewportSize()!;
-  await page.setViewportSize({ width: 390, height: 844 });
-  await picture(page, `${name}-phone`);
-  expect(await page.evaluate(() => document.documentElement.scrollWidth > window.innerWidth), 'scrolls sideways').toBe(false);
+  for (const [device, width, height] of [['tablet', 820, 1100], ['phone', 390, 844]] as const) {
+    await page.setViewportSize({ width, height });
+    await picture(page, `${name}-${device}`);
+    expect(await page.evaluate(() => document.documentElement.scrollWidth > window.innerWidth), 'scrolls sideways').toBe(false);
+  }
   await accessible(page, all);
   await page.setViewportSize(size);
 }
@@ -233,11 +235,16 @@ test('variants in a table, with progress, and cancelled', async () => {
   await page.getByLabel('models, one on a line').fill('house\npoet\nrefuses');
   await page.getByLabel('temperatures, with commas between them').fill('0, 0.9');
   await page.getByRole('button', { name: 'Try 6 variants' }).click();
-  await expect.poll(() => page.locator('[data-variant]').getByText('completed').count()).toBe(5); // and the run itself
+  await expect.poll(() => page.locator('[data-variant]').getByText('completed').filter({ visible: true }).count()).toBe(5); // and the run itself
   await page.locator('[data-variant="4"]').getByText('It is 0.9 degrees.').waitFor();
-  await page.locator('[data-variant="5"]').getByText('failed').waitFor();
+  await page.locator('[data-variant="5"]').getByText('failed').filter({ visible: true }).waitFor();
   await page.getByRole('button', { name: 'Try 6 variants' }).waitFor(); // it is over
   await look(page, 'variants');
+  // On a phone, what has no column is below the name, which has most of the width.
+  await page.setViewportSize({ width: 390, height: 844 });
+  expect(await page.locator('[data-variant="1"] td').first().evaluate((cell) => cell.clientWidth)).toBeGreaterThan(250);
+  await page.locator('[data-variant="1"]').getByText('completed').filter({ visible: true }).waitFor();
+  await page.setViewportSize({ width: 1360, height: 860 });
   expect((await forks(id)).filter((s) => s.forkedFrom?.replayOf === run)).toHaveLength(6);
   await page.getByRole('checkbox', { name: 'Mark variant 1' }).check();
   await page.getByRole('checkbox', { name: 'Mark variant 4' }).check();
@@ -248,12 +255,12 @@ test('variants in a table, with progress, and cancelled', async () => {
   await page.getByRole('button', { name: 'Add an instruction' }).click();
   await page.getByLabel('Instruction 1 for clerk').fill('Answer in a rhyme.');
   await page.getByRole('button', { name: 'Try 4 variants' }).click();
-  await page.locator('[data-variant="4"]').getByText('completed').waitFor();
+  await page.locator('[data-variant="4"]').getByText('completed').filter({ visible: true }).waitFor();
   await page.locator('[data-variant="4"]').getByText('Tea for thee').waitFor();
   await page.getByText('2 of 4').waitFor();
   await look(page, 'variants-running');
   await page.getByRole('button', { name: 'Cancel' }).click();
-  await expect.poll(() => page.locator('[data-variant]').getByText('cancelled').count()).toBe(2);
+  await expect.poll(() => page.locator('[data-variant]').getByText('cancelled').filter({ visible: true }).count()).toBe(2);
   await page.getByLabel('temperatures, with commas between them').fill('warm');
   await page.getByText('is not a temperature').waitFor();
 });

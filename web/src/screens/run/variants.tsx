@@ -102,7 +102,7 @@ function Ready({ id, run, recording, original }: { id: Key; run: string; recordi
   );
 }
 
-const columns: Column[] = [{ name: 'variant' }, { name: 'status' }, { name: 'calls', from: 'md', end: true }, { name: 'tokens', from: 'sm', end: true }, { name: 'took', from: 'sm', end: true }];
+const columns: Column[] = [{ name: 'variant' }, { name: 'status', from: 'sm' }, { name: 'calls', from: 'md', end: true }, { name: 'tokens', from: 'sm', end: true }, { name: 'took', from: 'sm', end: true }];
 
 function Results({ id, original, list, marked, mark }: { id: Key; original: Turn; list: Variant[]; marked: ReadonlySet<string>; mark: (session: string, is: boolean) => void }) {
   const priced = [original, ...list.map((v) => v.turn)].some((t) => t && (t.cost.usd !== undefined || t.cost.unpriced > 0));
@@ -113,18 +113,18 @@ function Results({ id, original, list, marked, mark }: { id: Key; original: Turn
         <p className="font-mono text-xs font-semibold [overflow-wrap:anywhere]">{name}</p>
         {more.problem && <p className="text-xs text-bad">{more.problem}</p>}
         {turn?.answer && turn.answer !== more.problem && <p className="line-clamp-3 text-soft [overflow-wrap:anywhere]">{turn.answer}</p>}
-        {turn && <p className="label sm:hidden">{turn.tokens.total} tokens, {seconds(turn.took)}</p>}
+        <p className="flex flex-wrap items-baseline gap-x-2 text-xs text-soft sm:hidden"><Status value={status} />{turn && <span>{turn.tokens.total} tokens, {seconds(turn.took)}{priced && <>, <CostText cost={turn.cost} /></>}</span>}</p>
       </td>
-      <td className="px-2 py-1.5"><Status value={status} /></td>
+      <td className="px-2 py-1.5 max-sm:hidden"><Status value={status} /></td>
       <td className="px-2 py-1.5 text-right font-mono text-2xs leading-5 text-soft max-md:hidden">{turn ? turn.modelCalls + turn.toolCalls : ''}</td>
       <td className="px-2 py-1.5 text-right font-mono text-2xs leading-5 text-soft max-sm:hidden">{turn?.tokens.total || ''}</td>
       <td className="px-2 py-1.5 text-right font-mono text-2xs leading-5 whitespace-nowrap text-soft max-sm:hidden">{turn ? seconds(turn.took) : ''}</td>
-      {priced && <td className="px-2 py-1.5 text-right font-mono text-2xs leading-5 text-soft">{turn && <CostText cost={turn.cost} />}</td>}
+      {priced && <td className="px-2 py-1.5 text-right font-mono text-2xs leading-5 text-soft max-sm:hidden">{turn && <CostText cost={turn.cost} />}</td>}
       <td className="py-1.5 pr-4 pl-2 text-right whitespace-nowrap">{more.href && <Link href={more.href} className="text-accent hover:underline">Open</Link>}</td>
     </tr>
   );
   return (
-    <Table columns={priced ? [...columns, { name: 'cost', end: true }] : columns}>
+    <Table columns={priced ? [...columns, { name: 'cost', from: 'sm', end: true }] : columns}>
       {row('0', 'the run itself', original.status, original, { href: to.session(id) })}
       {list.map((v, i) => row(String(i + 1), variantName(v.plan), v.status === 'done' ? (v.report?.status ?? 'completed') : v.status, v.turn, {
         ...(v.problem ? { problem: v.problem } : {}), ...(v.report ? { href: to.session({ ...id, session: v.report.session }), session: v.report.session } : {}),
