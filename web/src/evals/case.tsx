@@ -145,7 +145,7 @@ function Editor({ app, set, one, taken }: { app: string; set: string; one: Case;
             {from.userContent.parts?.some((p) => p.text === undefined) && <p className="text-xs text-faint">The message has other parts, such as files, which stay.</p>}
             <Field label="Expected answer"><textarea rows={rows(draft.answer)} className="field w-full" value={draft.answer} onChange={(e) => change(i, { answer: e.target.value })} /></Field>
             <div>
-              <p className="label mb-1">expected tool calls, in order</p>
+              <p className="label mb-1">Expected tool calls, in order</p>
               <ul className="space-y-2">
                 {draft.calls.map((call, n) => {
                   const put = (to: Partial<Draft['calls'][number]>) => change(i, { calls: draft.calls.map((c, m) => (m === n ? { ...c, ...to } : c)) });
