@@ -214,6 +214,7 @@ test('a message is edited and sent again, in a branch, and the first one stays',
   // From the branch to the first one and back, with the keyboard.
   await page.getByRole('group', { name: 'Branch 2 of 2' }).waitFor();
   await expect.poll(() => page.locator('[data-branch-of]').getAttribute('data-branch-of')).toBe(id);
+  await expect.poll(() => page.locator('[data-branch-of]').textContent()).toContain('branch of What is the weather in Oslo?');
   await expect.poll(() => page.getByRole('button', { name: 'Next branch' }).isDisabled()).toBe(true);
   await page.getByRole('button', { name: 'Previous branch' }).focus();
   await page.keyboard.press('Enter');

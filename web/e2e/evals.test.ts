@@ -200,7 +200,7 @@ test('variants of a set are in a table, with unknown costs, and cancelled', asyn
   expect(jsonName).toBe(`${result}.json`);
   expect(JSON.parse(json)).toMatchObject({ passed: 0, sets: [{ id: 'smoke', result, variant: { model: 'refuses', temperature: 0 } }] });
   await look(page, 'eval-variant-result');
-  await small(page, 'eval-result');
+  await small(page, 'eval-variant-result');
   await page.goBack();
   // Later variants can be cancelled; those before them are still there.
   await page.getByLabel('models, one on a line').fill('gated\ncaster');

@@ -2,7 +2,7 @@ import type { Locator, Page } from 'playwright-core';
 import { beforeAll, describe, expect, test } from 'vitest';
 
 import { accessible, look } from './axe';
-import { call, fresh, keys, oidc, open, picture, session, sessionPath, useBrowser } from './kit';
+import { base, call, fresh, keys, oidc, open, picture, session, sessionPath, useBrowser } from './kit';
 
 useBrowser();
 
@@ -111,6 +111,20 @@ describe('on a phone', () => {
     expect(wide, 'scrolls sideways').toBe(false);
     await accessible(page, ['wcag2a', 'wcag2aa']);
   });
+});
+
+test('a graph and tabs that are wider than a phone show that they scroll', async () => {
+  const page = await open('/ui/apps/relay', { width: 390, height: 844 });
+  const graph = page.getByRole('group', { name: 'Graph of the agents' });
+  await expect.poll(() => graph.locator('..').getAttribute('data-more')).toBe('end');
+  await graph.focus();
+  await graph.evaluate((el) => (el.scrollLeft = el.scrollWidth));
+  await expect.poll(() => graph.locator('..').getAttribute('data-more')).toBe('start');
+  await page.goto(`${base}${talk}`);
+  await page.setViewportSize({ width: 320, height: 640 });
+  await page.getByRole('button', { name: /^27, inspect/ }).click();
+  const tabs = page.getByRole('tablist', { name: 'The event' });
+  await expect.poll(() => tabs.locator('..').getAttribute('data-more')).toBe('end');
 });
 
 test('what has happened is told where it covers nothing', async () => {

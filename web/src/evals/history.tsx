@@ -58,20 +58,24 @@ function Trend({ list, metrics }: { list: Outcome[]; metrics: string[] }) {
   const [width, height, pad] = [640, 96, 6];
   const x = (i: number) => pad + (i * (width - 2 * pad)) / (shown.length - 1);
   const y = (score: number) => pad + (1 - score) * (height - 2 * pad);
+  const changed = (i: number) => i > 0 && shown[i]!.code !== shown[i - 1]!.code;
   const strokes = ['var(--accent)', 'var(--busy)', 'var(--wait)', 'var(--bad)'];
   return (
     <figure className="mb-3 overflow-hidden rounded-lg border border-line bg-sheet p-3">
-      <svg role="img" aria-label={`Scores of the latest ${shown.length} results. ${metrics.map((m) => `${metricName(m)}: ${number(shown.at(-1)!.scores[m])} now`).join(', ')}.`} viewBox={`0 0 ${width} ${height}`} className="h-24 w-full" preserveAspectRatio="none">
-        {[0, 0.5, 1].map((s) => <line key={s} x1={0} x2={width} y1={y(s)} y2={y(s)} stroke="var(--line)" strokeWidth="1" vectorEffect="non-scaling-stroke" />)}
-        {shown.map((one, i) => i > 0 && one.code !== shown[i - 1]!.code && <line key={one.evalSetResultId} x1={(x(i) + x(i - 1)) / 2} x2={(x(i) + x(i - 1)) / 2} y1={0} y2={height} stroke="var(--rule)" strokeDasharray="3 3" vectorEffect="non-scaling-stroke" />)}
-        {metrics.map((m, n) => {
-          const points = shown.flatMap((one, i) => (one.scores[m] === undefined ? [] : [`${x(i)},${y(one.scores[m]!)}`]));
-          return <polyline key={m} points={points.join(' ')} fill="none" stroke={strokes[n % strokes.length]} strokeWidth="2" vectorEffect="non-scaling-stroke" />;
-        })}
-      </svg>
+      <div className="flex gap-2">
+        <span aria-hidden="true" className="flex h-24 flex-col justify-between text-right font-mono text-2xs leading-3 text-faint">{[1, 0.5, 0].map((s) => <span key={s}>{s}</span>)}</span>
+        <svg role="img" aria-label={`Scores of the latest ${shown.length} results. ${metrics.map((m) => `${metricName(m)}: ${number(shown.at(-1)!.scores[m])} now`).join(', ')}.`} viewBox={`0 0 ${width} ${height}`} className="h-24 min-w-0 flex-1" preserveAspectRatio="none">
+          {[0, 0.5, 1].map((s) => <line key={s} x1={0} x2={width} y1={y(s)} y2={y(s)} stroke="var(--line)" strokeWidth="1" vectorEffect="non-scaling-stroke" />)}
+          {shown.map((one, i) => changed(i) && <line key={one.evalSetResultId} x1={(x(i) + x(i - 1)) / 2} x2={(x(i) + x(i - 1)) / 2} y1={0} y2={height} stroke="var(--rule)" strokeDasharray="3 3" vectorEffect="non-scaling-stroke" />)}
+          {metrics.map((m, n) => {
+            const points = shown.flatMap((one, i) => (one.scores[m] === undefined ? [] : [`${x(i)},${y(one.scores[m]!)}`]));
+            return <polyline key={m} points={points.join(' ')} fill="none" stroke={strokes[n % strokes.length]} strokeWidth="2" vectorEffect="non-scaling-stroke" />;
+          })}
+        </svg>
+      </div>
       <figcaption className="mt-1 flex flex-wrap gap-x-4 text-xs text-soft">
         {metrics.map((m, n) => <span key={m} className="inline-flex items-center gap-1.5"><span className="h-0.5 w-4" style={{ background: strokes[n % strokes.length] }} aria-hidden="true" />{metricName(m)}</span>)}
-        <span className="text-faint">A dashed line: the code of the agent has changed.</span>
+        {shown.some((_, i) => changed(i)) && <span className="text-faint">A dashed line: the code of the agent has changed.</span>}
       </figcaption>
     </figure>
   );

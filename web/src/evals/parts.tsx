@@ -102,7 +102,7 @@ export function Crumbs({ list }: { list: [label: string, href: string][] }) {
 export function Card({ title, children, aside }: { title: ReactNode; children: ReactNode; aside?: ReactNode }) {
   return (
     <section className="mb-4 rounded-lg border border-line bg-sheet px-4 py-3">
-      <div className="mb-2 flex flex-wrap items-baseline gap-x-3"><h2 className="min-w-0 flex-1">{title}</h2>{aside}</div>
+      <div className="mb-2 flex flex-wrap items-center gap-x-3"><h2 className="min-w-0 flex-1">{title}</h2>{aside}</div>
       {children}
     </section>
   );

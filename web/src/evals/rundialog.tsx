@@ -155,8 +155,8 @@ export function RunDialog({ app, set, ids, total, variants, onClose }: { app: st
                 <input type="number" min="0" max="1" step="any" aria-label={`Threshold of ${metricName(m.metricName)}`} className="field w-20" value={choice.threshold} disabled={!choice.on} onChange={(e) => change({ threshold: e.target.value })} />
                 {m.judged && choice.on && (
                   <div data-judge={m.metricName} className="col-span-2 col-start-2 mt-1 grid grid-cols-[minmax(0,1fr)_80px] items-start gap-2">
-                    <Field label={`model that judges ${metricName(m.metricName)}`} note="Each opinion costs a call of it."><input className="field w-full" spellCheck={false} placeholder="gemini-2.5-flash" value={choice.judge ?? ''} onChange={(e) => change({ judge: e.target.value })} /></Field>
-                    <Field label="opinions"><input type="number" min="1" max="20" placeholder="5" aria-label={`Opinions about ${metricName(m.metricName)}`} className="field w-full" value={choice.samples ?? ''} onChange={(e) => change({ samples: e.target.value })} /></Field>
+                    <Field label={`Model that judges ${metricName(m.metricName)}`} note="Each opinion costs a call of it."><input className="field w-full" spellCheck={false} placeholder="gemini-2.5-flash" value={choice.judge ?? ''} onChange={(e) => change({ judge: e.target.value })} /></Field>
+                    <Field label="Opinions"><input type="number" min="1" max="20" placeholder="5" aria-label={`Opinions about ${metricName(m.metricName)}`} className="field w-full" value={choice.samples ?? ''} onChange={(e) => change({ samples: e.target.value })} /></Field>
                   </div>
                 )}
               </li>

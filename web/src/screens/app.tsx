@@ -11,6 +11,7 @@ import { FlowDrawing } from '../ui/flow';
 import { JsonView } from '../ui/json';
 import { Author, Button, Loading, Problem, authorColour } from '../ui/parts';
 import { Screen } from '../ui/screen';
+import { Scroll } from '../ui/scroll';
 import { NotLoaded, fixIt } from './notloaded';
 import { Connect } from './connect';
 import { NewSession } from './newsession';
@@ -39,8 +40,10 @@ export default function AppScreen({ app }: { app: string }) {
       {info.error && !summary?.error && <Problem error={info.error} what={`${app} cannot be shown`} retry={() => void info.refetch()} />}
       {info.data && (
         <>
-          <figure tabIndex={0} aria-label={`The agents of ${app}`} className="mb-6 overflow-x-auto rounded-lg border border-line bg-sheet p-5">
-            {flowOf(info.data, info.data.rootAgentName) ?? <Drawing graph={graphOf(info.data)} app={app} />}
+          <figure aria-label={`The agents of ${app}`} className="mb-6">
+            <Scroll label="Graph of the agents" className="rounded-lg border border-line bg-sheet" inner="p-5">
+              {flowOf(info.data, info.data.rootAgentName) ?? <Drawing graph={graphOf(info.data)} app={app} />}
+            </Scroll>
           </figure>
           <Connect app={app} />
           <div className="space-y-4">

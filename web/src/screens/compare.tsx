@@ -15,6 +15,7 @@ import { Dialog } from '../ui/dialog';
 import { DiffText, DiffValue } from '../ui/difftext';
 import { Author, Button, Empty, Loading, Problem, Status, When } from '../ui/parts';
 import { Screen } from '../ui/screen';
+import { useMore } from '../ui/scroll';
 import { placesOf, useTurns, type Column, type Place } from './run/turns';
 import { useTitles } from './titles';
 
@@ -76,6 +77,7 @@ function Comparison({ columns, only, setOnly, remove, first }: ComparisonProps) 
   const rows = useMemo(() => align(turns), [turns]);
   const states = useMemo(() => statesOf(turns), [turns]);
   const frame = useRef<HTMLDivElement>(null);
+  const more = useMore(frame, turns.length);
   const several = turns.length > 1;
   const differing = rows.filter((r) => r.differs).length + states.filter((s) => s.differs).length;
   const jump = (by: number) => {
@@ -116,35 +118,37 @@ function Comparison({ columns, only, setOnly, remove, first }: ComparisonProps) 
           {differing > 0 && <span className="flex gap-1"><Button tone="quiet" icon="before" bare title="Previous difference (k)" onClick={() => jump(-1)}>Previous difference</Button><Button tone="quiet" icon="after" bare title="Next difference (j)" onClick={() => jump(1)}>Next difference</Button></span>}
         </div>
       )}
-      <div ref={frame} role="region" aria-label="Runs beside each other" tabIndex={0} className="overflow-x-auto rounded-lg border bg-sheet" data-compare={turns.length}>
-        <div role="table" aria-label="Comparison" className="md:min-w-fit">
-          <div role="row" className="max-md:divide-y md:grid" style={grid}>
-            {columns.map(({ place, turn }, i) => (
-              <div key={`${place.user}/${place.session}/${place.run}`} role="columnheader" className="min-w-0 px-4 py-2 md:border-l md:first:border-l-0">
-                <div className="flex items-start gap-2">
-                  <span className="mt-0.5 rounded-sm bg-sunk px-1.5 font-mono text-2xs leading-5 font-semibold">{letters[i]}</span>
-                  <div className="min-w-0 flex-1">
-                    <Link href={`${to.session(turn!.key)}?run=${encodeURIComponent(turn!.run)}`} className="line-clamp-2 font-medium hover:underline">{turn!.title}</Link>
-                    <p className="label truncate">{turn!.replayOf ? 'replay · ' : ''}{turn!.key.session}</p>
+      <div className="more overflow-hidden rounded-lg border bg-sheet" data-more={more}>
+        <div ref={frame} role="region" aria-label="Runs beside each other" tabIndex={0} className="overflow-x-auto" data-compare={turns.length}>
+          <div role="table" aria-label="Comparison" className="md:min-w-fit">
+            <div role="row" className="max-md:divide-y md:grid" style={grid}>
+              {columns.map(({ place, turn }, i) => (
+                <div key={`${place.user}/${place.session}/${place.run}`} role="columnheader" className="min-w-0 px-4 py-2 md:border-l md:first:border-l-0">
+                  <div className="flex items-start gap-2">
+                    <span className="mt-0.5 rounded-sm bg-sunk px-1.5 font-mono text-2xs leading-5 font-semibold">{letters[i]}</span>
+                    <div className="min-w-0 flex-1">
+                      <Link href={`${to.session(turn!.key)}?run=${encodeURIComponent(turn!.run)}`} className="line-clamp-2 font-medium hover:underline">{turn!.title}</Link>
+                      <p className="label truncate">{turn!.replayOf ? 'replay · ' : ''}{turn!.key.session}</p>
+                    </div>
+                    {i > 0 && <Button tone="quiet" icon="left" bare title="Compare with this one" onClick={() => first(place)}>{`Compare with ${letters[i]}`}</Button>}
+                    {several && <Button tone="quiet" icon="close" bare title="Leave it out" onClick={() => remove(place)}>{`Leave ${letters[i]} out`}</Button>}
                   </div>
-                  {i > 0 && <Button tone="quiet" icon="left" bare title="Compare with this one" onClick={() => first(place)}>{`Compare with ${letters[i]}`}</Button>}
-                  {several && <Button tone="quiet" icon="close" bare title="Leave it out" onClick={() => remove(place)}>{`Leave ${letters[i]} out`}</Button>}
+                  <dl className="mt-1 grid grid-cols-[52px_minmax(0,1fr)]">
+                    {facts.map(({ name, values }) => (
+                      <Fragment key={name}><dt className="label leading-[18px]">{name}</dt><dd data-fact={name} className={`font-mono text-2xs leading-[18px] [overflow-wrap:anywhere] ${i > 0 && values[i] !== values[0] ? 'font-semibold text-wait' : 'text-soft'}`}>{values[i] || '–'}</dd></Fragment>
+                    ))}
+                  </dl>
+                  <p className="mt-1 flex flex-wrap gap-x-3 text-xs">
+                    <Status value={turn!.status} />
+                    <Link href={to.run(turn!.key, turn!.run)} className="text-accent hover:underline">Steps</Link>
+                    {!turn!.replayOf && <Link href={to.run(turn!.key, turn!.run, 'replay')} className="text-accent hover:underline">Replay…</Link>}
+                  </p>
                 </div>
-                <dl className="mt-1 grid grid-cols-[52px_minmax(0,1fr)]">
-                  {facts.map(({ name, values }) => (
-                    <Fragment key={name}><dt className="label leading-[18px]">{name}</dt><dd data-fact={name} className={`font-mono text-2xs leading-[18px] [overflow-wrap:anywhere] ${i > 0 && values[i] !== values[0] ? 'font-semibold text-wait' : 'text-soft'}`}>{values[i] || '–'}</dd></Fragment>
-                  ))}
-                </dl>
-                <p className="mt-1 flex flex-wrap gap-x-3 text-xs">
-                  <Status value={turn!.status} />
-                  <Link href={to.run(turn!.key, turn!.run)} className="text-accent hover:underline">Steps</Link>
-                  {!turn!.replayOf && <Link href={to.run(turn!.key, turn!.run, 'replay')} className="text-accent hover:underline">Replay…</Link>}
-                </p>
-              </div>
-            ))}
+              ))}
+            </div>
+            {rows.filter((r) => r.differs || !only || !several).map((row, i) => line(`step-${i}`, row.differs, row.steps.map((s, n) => <Cell key={n} row={row} step={s} n={n} />)))}
+            {states.filter((s) => s.differs || !only || !several).map(({ name, values, differs }) => line(`state-${name}`, differs, values.map((v, i) => <StateCell key={i} value={v} base={values[0]} n={i} />), `state ${name}`))}
           </div>
-          {rows.filter((r) => r.differs || !only || !several).map((row, i) => line(`step-${i}`, row.differs, row.steps.map((s, n) => <Cell key={n} row={row} step={s} n={n} />)))}
-          {states.filter((s) => s.differs || !only || !several).map(({ name, values, differs }) => line(`state-${name}`, differs, values.map((v, i) => <StateCell key={i} value={v} base={values[0]} n={i} />), `state ${name}`))}
         </div>
       </div>
     </>

@@ -108,7 +108,7 @@ export function CopyText({ text, label }: { text: string; label: string }) {
 }
 
 export function Kbd({ children }: { children: ReactNode }) {
-  return <kbd className="rounded-sm border border-line bg-sunk px-1 font-mono text-[10.5px] leading-4 text-faint">{children}</kbd>;
+  return <kbd className="whitespace-nowrap rounded-sm border border-line bg-sunk px-1 font-mono text-[10.5px] leading-4 text-faint">{children}</kbd>;
 }
 
 const statusTone: Record<string, string> = {
@@ -153,7 +153,7 @@ export function Empty({ title, children, action }: { title: string; children?: R
   return (
     <div className="rounded-lg border border-dashed border-rule px-6 py-10 text-center">
       <p className="text-base font-semibold">{title}</p>
-      {children && <div className="mx-auto mt-1 max-w-[56ch] text-soft">{children}</div>}
+      {children && <div className="mx-auto mt-1 max-w-[56ch] text-balance text-soft">{children}</div>}
       {action && <div className="mt-4 flex justify-center gap-2">{action}</div>}
     </div>
   );

@@ -12,7 +12,7 @@ export function Screen({ title, note, actions, call, children, wide, scope }: { 
       <header className={`mb-5 flex items-end gap-x-4 gap-y-2 ${actions ? 'flex-wrap' : 'max-sm:items-start'}`}>
         <div className={`min-w-0 flex-1 ${actions ? 'max-sm:basis-full' : ''}`}>
           <h1>{title}</h1>
-          {note && <p className="max-w-[68ch] text-soft">{note}</p>}
+          {note && <p className="max-w-[68ch] text-pretty text-soft">{note}</p>}
         </div>
         <div className="flex flex-wrap items-center gap-1.5">{call && <Shown call={call} />}{actions}<CurlMenu /></div>
       </header>

@@ -17,6 +17,7 @@ import { Link, navigate, setQuery, to, useQuery } from '../router';
 import { DeleteDialog, EditDialog, sessionItems, useSessionActions, type SessionDialog } from '../screens/sessionactions';
 import { ShareDialog } from '../screens/sharedialog';
 import { NewSession } from '../screens/newsession';
+import { useTitles } from '../screens/titles';
 import { focusComposer, typing } from '../shortcuts';
 import { CostText, useCostNotice } from '../ui/cost';
 import { CurlMenu, Menu, type Item } from '../ui/menu';
@@ -339,10 +340,12 @@ const sumOf = (runs: Run[]) => ({ tokens: runs.reduce((sum, run) => sum + (run.u
 /** Of which session this one is a branch, as a link while that is there. */
 function BranchOf({ id, origin, family }: { id: Key; origin: NonNullable<Session['forkedFrom']>; family: Session[] }) {
   const parent = family.find((s) => s.id === origin.sessionId);
+  const named = parent && titleOf(parent);
+  const titles = useTitles(id.app, id.user, { enabled: parent !== undefined && named === parent.id }); // what was said in it is not in the family
   return (
     <span data-branch-of={origin.sessionId}>
       {origin.replayOf ? ' / replay of ' : ' / branch of '}
-      {parent ? <Link href={`${to.session({ ...id, session: parent.id })}${origin.replayOf ? `?run=${encodeURIComponent(origin.replayOf)}` : ''}`} className="hover:underline">{titleOf(parent)}</Link> : 'a session that was deleted'}
+      {parent ? <Link href={`${to.session({ ...id, session: parent.id })}${origin.replayOf ? `?run=${encodeURIComponent(origin.replayOf)}` : ''}`} className="hover:underline">{titles.get(parent.id) || named}</Link> : 'a session that was deleted'}
     </span>
   );
 }

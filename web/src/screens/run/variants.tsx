@@ -119,7 +119,7 @@ function Results({ id, original, list, marked, mark }: { id: Key; original: Turn
       <td className="px-2 py-1.5 text-right font-mono text-2xs leading-5 text-soft max-md:hidden">{turn ? turn.modelCalls + turn.toolCalls : ''}</td>
       <td className="px-2 py-1.5 text-right font-mono text-2xs leading-5 text-soft max-sm:hidden">{turn?.tokens.total || ''}</td>
       <td className="px-2 py-1.5 text-right font-mono text-2xs leading-5 whitespace-nowrap text-soft max-sm:hidden">{turn ? seconds(turn.took) : ''}</td>
-      {priced && <td className="px-2 py-1.5 text-right font-mono text-2xs leading-5 text-soft max-sm:hidden">{turn && <CostText cost={turn.cost} />}</td>}
+      {priced && <td className="px-2 py-1.5 text-right font-mono text-2xs leading-5 text-soft max-sm:hidden">{turn && (turn.cost.usd === undefined && turn.cost.unpriced > 0 ? 'unknown' : <CostText cost={turn.cost} />)}</td>}
       <td className="py-1.5 pr-4 pl-2 text-right whitespace-nowrap">{more.href && <Link href={more.href} className="text-accent hover:underline">Open</Link>}</td>
     </tr>
   );
