@@ -71,6 +71,8 @@ test('a tool that only reads is called at once, and its failure is shown', async
   await page.getByLabel('train').fill('ghost');
   await page.keyboard.press('Enter');
   await page.locator('[data-response=failed]').getByText(/there is no such train/).waitFor();
+  expect(await page.locator('[role=status]').filter({ hasText: 'completed' }).count(), 'the call has failed').toBe(0);
+  await page.locator('[role=status]').getByText('failed', { exact: true }).waitFor();
   await picture(page, 'tool-failed-light');
   await accessible(page, all);
 });

@@ -58,7 +58,7 @@ test('the cost of an event, a run and a session, and a notice', async () => {
   await expect.poll(() => page.locator('[data-session-cost]').innerText()).toContain('2,000 tokens');
   expect(await page.locator('[data-session-cost]').innerText()).toContain('+ 1,000 tokens without a price');
   await page.getByText('Spent.').first().click();
-  await page.getByRole('tab', { name: 'Tokens 1000' }).click();
+  await page.getByRole('tab', { name: 'Tokens 1,000' }).click();
   const tokens = page.getByRole('tabpanel').filter({ hasText: 'this event' });
   await expect.poll(() => tokens.innerText()).toMatch(/cost with the prices of/);
   expect((await tokens.innerText()).split(money).length - 1).toBe(2); // of the event, and of the run

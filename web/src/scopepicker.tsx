@@ -37,12 +37,12 @@ export function ScopePicker() {
           value={user ?? scope.user}
           list={fixed ? undefined : list}
           readOnly={fixed}
-          title={fixed ? 'You are signed in as this user' : undefined}
+          title={fixed ? 'You are signed in as this user' : scope.user}
           onChange={(e) => setUser(e.target.value)}
           onBlur={take}
           onKeyDown={(e) => e.key === 'Enter' && take()}
           spellCheck={false}
-          className="h-7 w-full min-w-0 bg-transparent px-1 font-medium read-only:text-soft"
+          className="h-7 w-full min-w-0 text-ellipsis bg-transparent px-1 font-medium read-only:text-soft"
         />
         <datalist id={list}>
           {knownUsers().map((name) => (

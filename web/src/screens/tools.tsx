@@ -232,7 +232,7 @@ function Result({ made }: { made: Made }) {
     <section ref={place} aria-label="Result" className="mt-6 border-t pt-4" data-result={running ? 'running' : (latest?.status ?? '')}>
       <div className="mb-3 flex flex-wrap items-center gap-x-3 gap-y-1">
         <h3 className="font-semibold">Result</h3>
-        {latest && <span role="status"><Status value={latest.status} /></span>}
+        {latest && <span role="status"><Status value={outcome.failed && !running ? 'failed' : latest.status} /></span>}
         {outcome.failed && !running && <span className="text-bad">the tool has failed</span>}
         {outcome.took !== undefined && !running && <span className="font-mono text-2xs text-faint">{seconds(outcome.took)}</span>}
         <span className="flex-1" />

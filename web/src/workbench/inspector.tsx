@@ -4,7 +4,7 @@ import { useState } from 'react';
 import { calls } from '../api/calls';
 import { send } from '../api/client';
 import { partsOf, type Event, type Json, type JsonObject, type Key, type Run } from '../api/types';
-import { costOf, sumCosts } from '../log/cost';
+import { costOf, count, sumCosts } from '../log/cost';
 import { diff, type Change } from '../log/diff';
 import { stateAt } from '../log/history';
 import type { Span } from '../log/spans';
@@ -51,7 +51,7 @@ export function Inspector({ id, events, index, state, run, spans, fork, select }
           { id: 'state', label: 'State', content: tab === 'state' ? <StateDiff id={id} events={events} index={index} now={state} /> : null },
           { id: 'request', label: 'Model request', content: tab === 'request' ? <ModelRequest id={id} events={events} event={event} spans={spans} select={select} /> : null },
           { id: 'actions', label: 'Actions', content: <JsonView key={event.id} value={event.actions} label="the actions" /> },
-          { id: 'tokens', label: usage?.totalTokenCount ? `Tokens ${usage.totalTokenCount}` : 'Tokens', content: <Tokens event={event} run={run} /> },
+          { id: 'tokens', label: usage?.totalTokenCount ? `Tokens ${count(usage.totalTokenCount)}` : 'Tokens', content: <Tokens event={event} run={run} /> },
           { id: 'raw', label: 'Raw', content: tab === 'raw' ? <JsonView key={event.id} value={event} label="the event" /> : null },
         ]}
       />
@@ -97,7 +97,7 @@ function Tokens({ event, run }: { event: Event; run: Run | undefined }) {
         <h2 className="label mb-1">{title}</h2>
         <dl className="grid grid-cols-[1fr_auto] gap-y-0.5">
           {Object.entries(usage).filter(([, v]) => typeof v === 'number').map(([name, value]) => (
-            <div key={name} className="contents"><dt className="text-soft">{name.replace(/TokenCount$/, '').replace(/([A-Z])/g, ' $1').toLowerCase()}</dt><dd className="text-right font-mono text-xs">{String(value)}</dd></div>
+            <div key={name} className="contents"><dt className="text-soft">{name.replace(/TokenCount$/, '').replace(/([A-Z])/g, ' $1').toLowerCase()}</dt><dd className="text-right font-mono text-xs">{count(value as number)}</dd></div>
           ))}
         </dl>
       </section>

@@ -1,7 +1,7 @@
 import { useEffect, useMemo, useState, type ReactNode } from 'react';
 
 import type { Event, Run } from '../api/types';
-import { sumCosts } from '../log/cost';
+import { count, sumCosts } from '../log/cost';
 import { measured, paceWords, type Span } from '../log/spans';
 import { summary } from '../log/rows';
 import { seconds, timelineOf, type Bar } from '../log/timeline';
@@ -47,27 +47,33 @@ export function TimelineView({ events, spans, runs, active, run: id, select, cho
   const usage = run?.usageMetadata;
   return (
     <>
-      <div className="flex shrink-0 flex-wrap items-center gap-x-3 px-4 pt-2.5 pb-1.5">
-        <label className="flex min-w-0 flex-1 basis-40 items-center gap-2">
-          <span className="label">run</span>
-          <select value={id} onChange={(e) => chooseRun(e.target.value)} className="min-w-0 flex-1 truncate bg-transparent font-mono text-2xs">
-            {!runs.some((r) => r.id === id) && <option value={id}>{nameOfRun(id, events)}</option>}
-            {runs.map((r) => (
-              <option key={r.id} value={r.id}>{nameOfRun(r.id, events)}{r.id !== id && ` · ${r.status}`}</option>
-            ))}
-          </select>
-        </label>
-        {run && <Status value={run.status} />}
-        <span className="font-mono text-2xs text-soft" data-measured={exact !== undefined} title={exact ? 'As the server has measured it' : 'From the times of the events: nothing else is known of this run'}>{exact ? '' : '≈ '}{seconds(span)}</span>
-        {workflow && (
-          <span role="group" aria-label="Show the run as" className="flex rounded-md bg-sunk p-0.5">
-            {(['workflow', 'timeline'] as const).map((v) => (
-              <button key={v} type="button" aria-pressed={view === v} onClick={() => setView(v)} className="rounded-sm px-2 font-mono text-2xs leading-5 text-soft hover:text-ink aria-pressed:bg-sheet aria-pressed:font-semibold aria-pressed:text-ink">{v}</button>
-            ))}
-          </span>
+      <div className="shrink-0 px-4 pt-2.5 pb-1.5">
+        <div className="flex items-center gap-x-3">
+          <label className="flex min-w-0 flex-1 items-center gap-2">
+            <span className="label">run</span>
+            <select value={id} onChange={(e) => chooseRun(e.target.value)} className="min-w-0 flex-1 truncate bg-transparent font-mono text-2xs">
+              {!runs.some((r) => r.id === id) && <option value={id}>{nameOfRun(id, events)}</option>}
+              {runs.map((r) => (
+                <option key={r.id} value={r.id}>{nameOfRun(r.id, events)}{r.id !== id && ` · ${r.status}`}</option>
+              ))}
+            </select>
+          </label>
+          {run && <Status value={run.status} />}
+          <span className="font-mono text-2xs whitespace-nowrap text-soft" data-measured={exact !== undefined} title={exact ? 'As the server has measured it' : 'From the times of the events: nothing else is known of this run'}>{exact ? '' : '≈ '}{seconds(span)}</span>
+          {menu}
+        </div>
+        {(workflow || usage?.totalTokenCount !== undefined) && (
+          <div className="flex flex-wrap items-center gap-x-3">
+            {workflow && (
+              <span role="group" aria-label="Show the run as" className="flex rounded-md bg-sunk p-0.5">
+                {(['workflow', 'timeline'] as const).map((v) => (
+                  <button key={v} type="button" aria-pressed={view === v} onClick={() => setView(v)} className="rounded-sm px-2 font-mono text-2xs leading-5 text-soft hover:text-ink aria-pressed:bg-sheet aria-pressed:font-semibold aria-pressed:text-ink">{v}</button>
+                ))}
+              </span>
+            )}
+            {usage?.totalTokenCount !== undefined && <span className="font-mono text-2xs text-faint">{count(usage.totalTokenCount)} tokens{run && <CostText cost={sumCosts([run])} className="ml-2" />}</span>}
+          </div>
         )}
-        {usage?.totalTokenCount !== undefined && <span className="font-mono text-2xs text-faint">{usage.totalTokenCount} tokens{run && <CostText cost={sumCosts([run])} className="ml-2" />}</span>}
-        {menu}
       </div>
       {workflow && view === 'workflow' ? workflow : <ol aria-label="Timeline" tabIndex={0} className="min-h-0 flex-1 overflow-y-auto pb-2.5">
         {line.bars.map((bar) => {

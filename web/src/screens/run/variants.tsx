@@ -4,6 +4,7 @@ import { useEffect, useMemo, useState } from 'react';
 import { calls } from '../../api/calls';
 import { ask } from '../../api/client';
 import type { AppInfo, Key, Recording, ReplayPlan, ReplayReport, Session } from '../../api/types';
+import { count } from '../../log/cost';
 import { inPool } from '../../log/pool';
 import { instructionsOf } from '../../log/replaying';
 import { seconds } from '../../log/timeline';
@@ -113,11 +114,11 @@ function Results({ id, original, list, marked, mark }: { id: Key; original: Turn
         <p className="font-mono text-xs font-semibold [overflow-wrap:anywhere]">{name}</p>
         {more.problem && <p className="text-xs text-bad">{more.problem}</p>}
         {turn?.answer && turn.answer !== more.problem && <p className="line-clamp-3 text-soft [overflow-wrap:anywhere]">{turn.answer}</p>}
-        <p className="flex flex-wrap items-baseline gap-x-2 text-xs text-soft sm:hidden"><Status value={status} />{turn && <span>{turn.tokens.total} tokens, {seconds(turn.took)}{priced && <>, <CostText cost={turn.cost} /></>}</span>}</p>
+        <p className="flex flex-wrap items-baseline gap-x-2 text-xs text-soft sm:hidden"><Status value={status} />{turn && <span>{count(turn.tokens.total)} tokens, {seconds(turn.took)}{priced && <>, <CostText cost={turn.cost} /></>}</span>}</p>
       </td>
       <td className="px-2 py-1.5 max-sm:hidden"><Status value={status} /></td>
       <td className="px-2 py-1.5 text-right font-mono text-2xs leading-5 text-soft max-md:hidden">{turn ? turn.modelCalls + turn.toolCalls : ''}</td>
-      <td className="px-2 py-1.5 text-right font-mono text-2xs leading-5 text-soft max-sm:hidden">{turn?.tokens.total || ''}</td>
+      <td className="px-2 py-1.5 text-right font-mono text-2xs leading-5 text-soft max-sm:hidden">{turn?.tokens.total ? count(turn.tokens.total) : ''}</td>
       <td className="px-2 py-1.5 text-right font-mono text-2xs leading-5 whitespace-nowrap text-soft max-sm:hidden">{turn ? seconds(turn.took) : ''}</td>
       {priced && <td className="px-2 py-1.5 text-right font-mono text-2xs leading-5 text-soft max-sm:hidden">{turn && (turn.cost.usd === undefined && turn.cost.unpriced > 0 ? 'unknown' : <CostText cost={turn.cost} />)}</td>}
       <td className="py-1.5 pr-4 pl-2 text-right whitespace-nowrap">{more.href && <Link href={more.href} className="text-accent hover:underline">Open</Link>}</td>
