@@ -41,7 +41,7 @@ export default function AppScreen({ app }: { app: string }) {
       {info.data && (
         <>
           <figure aria-label={`The agents of ${app}`} className="mb-6">
-            <Scroll label="Graph of the agents" className="rounded-lg border border-line bg-sheet" inner="p-5">
+            <Scroll label="Graph of the agents" className="rounded-lg border border-line bg-sheet" inner="p-5 max-lg:p-3">
               {flowOf(info.data, info.data.rootAgentName) ?? <Drawing graph={graphOf(info.data)} app={app} />}
             </Scroll>
           </figure>

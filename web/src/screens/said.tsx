@@ -98,7 +98,7 @@ function SaidByOthers({ app, user, text }: { app: string; user: string; text: st
       </p>
       {found.map((one) => (
         <section key={one.user} aria-label={one.user} className="mt-3">
-          <h3 className="mb-1"><Link href={`${to.user(app, one.user, 'sessions')}?${new URLSearchParams({ q: text })}`} className="font-medium hover:underline [overflow-wrap:anywhere]">{one.user}{one.more && ': show all'}</Link></h3>
+          <h3 className="mb-1"><Link href={`${to.user(app, one.user, 'sessions')}?${new URLSearchParams({ q: text })}`} className="font-medium hover:underline [overflow-wrap:anywhere]">{one.user}{one.more && <>{' '}<span className="ml-1 font-normal text-accent">show all</span></>}</Link></h3>
           <Hits app={app} user={one.user} hits={one.hits} nameOf={(session) => session} />
         </section>
       ))}

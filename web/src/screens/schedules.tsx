@@ -130,7 +130,7 @@ function Form({ draft, named, change }: { draft: Draft; named: boolean; change: 
           <option value="at">once</option>
         </select>
       </Field>
-      {draft.kind === 'cron' && <Field label="Cron expression"><input {...text('cron')} /></Field>}
+      {draft.kind === 'cron' && <Field label="Cron expression"><input {...text('cron')} className={`${input} font-mono text-xs`} /></Field>}
       {draft.kind === 'cron' && <Field label="Time zone"><input {...text('timeZone')} placeholder="UTC" /></Field>}
       {draft.kind === 'interval' && <Field label="Minutes"><input type="number" min="0.1" step="any" {...text('minutes')} /></Field>}
       {draft.kind === 'at' && <Field label="Time"><input type="datetime-local" {...text('at')} /></Field>}
