@@ -49,6 +49,9 @@ for (const [device, width] of [['desk', 1360], ['phone', 390]] as const) {
       await page.goto(`${base}${guide}${name}.html`);
       await page.getByRole('heading', { level: 1 }).waitFor();
       expect(await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth), `${name} is too wide`).toBeLessThanOrEqual(0);
+      // The page is in view in the list of pages, and code is not indented as a whole.
+      if (device === 'desk') expect(await page.locator('nav [aria-current]').evaluate((el) => el.getBoundingClientRect().bottom < innerHeight), name).toBe(true);
+      expect(await page.locator('pre').evaluateAll((all) => all.filter((pre) => pre.textContent!.split('\n').every((line) => line === '' || /^\s/.test(line))).length), name).toBe(0);
       await picture(page, `guide-${name}-${device}-light`);
       await accessible(page, ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa']);
       await page.evaluate(() => (document.documentElement.dataset['theme'] = 'dark'));

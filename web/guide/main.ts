@@ -15,6 +15,11 @@ const get = <T extends HTMLElement>(id: string) => document.getElementById(id) a
 
 get('theme').addEventListener('click', toggleTheme);
 
+// The list of pages is longer than the window: the one that is shown comes into view.
+const pages = get('nav');
+const here = pages.querySelector<HTMLElement>('[aria-current]');
+if (here && here.offsetTop > pages.clientHeight) pages.scrollTop = here.offsetTop - pages.clientHeight / 2;
+
 const menu = get('menu');
 menu.addEventListener('click', () => {
   const open = document.documentElement.toggleAttribute('data-menu');

@@ -93,12 +93,23 @@ export function render(source: string, markdown: string, exists: (source: string
       // The security policy forbids styles in the text.
       const align = /text-align:(\w+)/.exec(token.attrGet('style') ?? '')?.[1];
       token.attrs = align ? [['class', align]] : null;
-    } else if (token.type === 'fence' || token.type === 'code_block') add(page, token.content);
+    } else if (token.type === 'fence' || token.type === 'code_block') {
+      token.content = dedent(token.content);
+      add(page, token.content);
+    }
   });
   if (!page.title) throw new Error(`${source} has no title`);
   // What scrolls must be reachable by the keyboard.
   page.body = md.renderer.render(tokens, md.options, {}).replaceAll('<pre>', '<pre tabindex="0">');
   return page;
+}
+
+/** Code without what all of its lines begin with: that of an example is within a function. */
+function dedent(code: string): string {
+  const lines = code.split('\n').filter((line) => line.trim());
+  let common = /^[ \t]*/.exec(lines[0] ?? '')![0];
+  for (const line of lines) while (!line.startsWith(common)) common = common.slice(0, -1);
+  return code.replaceAll(new RegExp(`^${common}`, 'gm'), '');
 }
 
 function add(page: Page, text: string) {
