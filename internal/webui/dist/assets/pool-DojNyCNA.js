@@ -1,0 +1,1 @@
+async function e(e,t,n,r){let i=0;await Promise.all(Array.from({length:Math.min(t,e.length)},async()=>{for(;i<e.length&&!n.aborted;){let t=i++;await r(e[t],t)}}))}export{e as t};

@@ -1,1 +1,0 @@
-import{H as e,K as t,rt as n}from"./parts-DW5vgnG9.js";function r(r,i,{live:a=!1,enabled:o=!0}={}){let s=n({queryKey:[`titles`,r,i],enabled:o,queryFn:({signal:n})=>t(e.sessions(r,i,{pageSize:100}),n),refetchInterval:a?1e4:!1});return new Map(s.data?.map(e=>[e.session.id,e.title]))}export{r as t};
