@@ -51,6 +51,10 @@ RACED := ./agent ./agent/workflow ./artifact ./chaos ./conformance ./internal/ac
 	./internal/lru ./internal/outbox ./internal/peer ./internal/retry ./internal/run/... ./internal/schedule ./internal/script/adk ./internal/script/engine/arena ./internal/script/node ./internal/server ./internal/sessionrt \
 	./internal/telemetry ./internal/trigger ./model/internal/... ./model/offline ./model/openai ./model/scripted ./session ./session/memstore ./session/postgres ./tool ./tool/code ./tool/code/container ./tool/mcp ./tool/openapi ./tool/skill
 
+# Tests of packages above that the race detector slows down most, and that are run
+# without it: an artifact with many bytes, and days of a simulated clock.
+NOT_RACED := ^(TestLargeArtifact|TestGiveUp|TestOverGivenUp|TestApplicationGiveUp)$$
+
 # These compute for long, make many calls over HTTP, or write many bytes. They are tested
 # without the race detector, and what of them has concurrency once more with it. The
 # package that takes the longest is the first. Tests with the race detector do not link
@@ -75,12 +79,12 @@ test: ## Run all tests
 test/plain:
 	@$(COMPILE) go list -export -deps -test ./... > /dev/null
 	go test -p 3 -vet=off -timeout 60m $(LONG) $$(go list ./... | grep -v -x -F "$$(go list $(RACED))")
-	go test -vet=off -timeout 60m -run '^TestLargeArtifact$$' ./conformance
+	go test -vet=off -timeout 60m -run '$(NOT_RACED)' ./conformance ./internal/outbox
 
 .PHONY: test/raced
 test/raced:
 	@$(COMPILE) $(RACED_GO) list $(RACED_FLAGS) -export -deps -test $(RACED) $(SOME_RACED) ./conformance/logins ./session/agentengine > /dev/null
-	$(RACED_TEST) -skip '^TestLargeArtifact$$' ./session/postgres ./chaos ./conformance $(RACED)
+	$(RACED_TEST) -skip '$(NOT_RACED)' ./session/postgres ./chaos ./conformance $(RACED)
 	$(RACED_TEST) -run '$(SOME_TESTS)' $(SOME_RACED)
 	$(RACED_TEST) -run '/memory' ./conformance/logins
 	$(RACED_TEST) -run 'TestStore/(Create|State|Delete)|TestShared|Test[^S]' ./session/agentengine
