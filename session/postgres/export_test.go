@@ -110,7 +110,7 @@ var SQLFindRuns = map[string]int{sqlFindRunsOfApp: 5, sqlFindRunsOfUser: 5}
 // SQLTogether are the statements that make changes of several sessions, and the number
 // of their parameters.
 var SQLTogether = map[string]int{
-	sqlAppendTogether: 10, sqlEndTogether: 21, sqlTakeTogether: 18, sqlTakenTogether: 6,
+	sqlAppendTogether: 10, sqlEndTogether: 21, sqlTakeTogether: 20,
 }
 
 // OpenMany opens several databases, for tests that look into them.

@@ -2,6 +2,8 @@ package postgres
 
 import (
 	"fmt"
+	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -13,7 +15,9 @@ import (
 // session that is locked, and so two of them cannot deadlock: it omits the session. The
 // lock is the weakest one for an update: those who index a session, or store a recording,
 // lock it only against being deleted. A session that has changed since the statement began
-// is omitted, too: it is no longer in the place in which it was found.
+// is omitted, too: it is no longer in the place in which it was found. Each session is looked
+// up by itself. In a join, a planner that has seen a small table reads all of it, also
+// when it has become large (bench, load_postgres).
 //
 // $1 to $8 are those of logs.args. A statement that uses them has rows s, after the
 // update.
@@ -36,11 +40,10 @@ const (
 
 	// $9 epochs, $10 nonces.
 	sqlAppendTogether = `WITH l AS (
-			SELECT s.ctid AS place, u.op, u.count
-			FROM unnest($1::bytea[], $2::bigint[], $9::bigint[], $10::bigint[]) WITH ORDINALITY AS u (digest, count, epoch, nonce, op)
-			JOIN parley_sessions s ON s.digest = u.digest
-			WHERE s.epoch = u.epoch AND NOT (u.nonce = ANY (s.retried))
-			FOR NO KEY UPDATE OF s SKIP LOCKED),
+			SELECT s.place, u.op, u.count
+			FROM unnest($1::bytea[], $2::bigint[], $9::bigint[], $10::bigint[]) WITH ORDINALITY AS u (digest, count, epoch, nonce, op),
+				LATERAL (SELECT s.ctid AS place FROM parley_sessions s
+					WHERE s.digest = u.digest AND s.epoch = u.epoch AND NOT (u.nonce = ANY (s.retried)) FOR NO KEY UPDATE SKIP LOCKED) AS s),
 		s AS (
 			UPDATE parley_sessions s SET` + setSeqTogether + ` FROM l WHERE s.ctid = l.place
 			RETURNING l.op, l.count, s.ordinal, s.seq),
@@ -52,13 +55,12 @@ const (
 	// Runs are changed in the order in which Renew locks them, as long as the plan is the
 	// usual one. If it is not, one of two that wait for each other is repeated.
 	sqlEndTogether = `WITH l AS (
-			SELECT s.ctid AS place, u.*
+			SELECT s.place, u.*
 			FROM unnest($1::bytea[], $2::bigint[], $9::bigint[], $10::text[], $11::bytea[], $12::bytea[], $13::text[],
 				$14::bigint[], $15::bigint[], $16::bigint[], $17::bigint[], $18::bigint[], $19::bigint[], $20::text[], $21::text[])
-				WITH ORDINALITY AS u (digest, count, epoch, status, failure, usage, resumes, prompt, candidates, total, cached, thoughts, tool_prompt, models, trace, op)
-			JOIN parley_sessions s ON s.digest = u.digest
-			WHERE s.epoch = u.epoch
-			FOR NO KEY UPDATE OF s SKIP LOCKED),
+				WITH ORDINALITY AS u (digest, count, epoch, status, failure, usage, resumes, prompt, candidates, total, cached, thoughts, tool_prompt, models, trace, op),
+				LATERAL (SELECT s.ctid AS place FROM parley_sessions s
+					WHERE s.digest = u.digest AND s.epoch = u.epoch FOR NO KEY UPDATE SKIP LOCKED) AS s),
 		s AS (
 			UPDATE parley_sessions s SET` + setSeqTogether + `, epoch = 0, busy = false, released = s.epoch
 			FROM l WHERE s.ctid = l.place
@@ -84,44 +86,37 @@ const (
 
 	// $9 ids, $10 requests, $11 idempotency keys, $12 fingerprints, $13 nonces, $14 and
 	// $15 Read.After and Read.Of, $16 owner, $17 lease, $18 mostRead.
+	// The rows have the session as it was when the statement began, with its state and the
+	// entries that the caller has not read. They fit together: whatever changes the state of
+	// a session or its log changes the session, too.
 	sqlTakeTogether = `WITH l AS (
-			SELECT s.ctid AS place, u.*
-			FROM unnest($1::bytea[], $2::bigint[], $9::text[], $10::bytea[], $11::bytea[], $12::bytea[], $13::bigint[], $14::bigint[], $15::bigint[])
-				WITH ORDINALITY AS u (digest, count, id, request, idem, fingerprint, nonce, after, of, op)
-			JOIN parley_sessions s ON s.digest = u.digest
-			WHERE NOT s.busy AND s.queued = 0 AND NOT (u.nonce = ANY (s.retried))
-				AND s.seq <= CASE WHEN u.of IN (0, s.ordinal) THEN u.after ELSE 0 END + $18::bigint
-				AND (u.idem IS NULL OR NOT EXISTS (SELECT FROM parley_runs r WHERE r.session = s.ordinal AND r.idem = u.idem))
-			FOR NO KEY UPDATE OF s SKIP LOCKED),
+			SELECT s.place, u.*
+			FROM unnest($1::bytea[], $2::bigint[], $9::text[], $10::bytea[], $11::bytea[], $12::bytea[], $13::bigint[], $14::bigint[], $15::bigint[], $19::bytea[], $20::bytea[])
+				WITH ORDINALITY AS u (digest, count, started, request, idem, fingerprint, nonce, after, of, user_owner, app_owner, op),
+				LATERAL (SELECT s.ctid AS place FROM parley_sessions s
+					WHERE s.digest = u.digest AND NOT s.busy AND s.queued = 0 AND NOT (u.nonce = ANY (s.retried))
+						AND s.seq <= CASE WHEN u.of IN (0, s.ordinal) THEN u.after ELSE 0 END + $18::bigint
+						AND (u.idem IS NULL OR NOT EXISTS (SELECT FROM parley_runs r WHERE r.session = s.ordinal AND r.idem = u.idem))
+					FOR NO KEY UPDATE SKIP LOCKED) AS s),
 		s AS (
 			UPDATE parley_sessions s SET` + setSeqTogether + `, epoch = nextval('parley_epochs'), run = nextval('parley_numbers'), busy = true
 			FROM l WHERE s.ctid = l.place
-			RETURNING l.*, s.ordinal, s.epoch, s.run, s.seq, s.subscriptions, ` + listedAs + `),
+			RETURNING l.*, ` + sessionColumns + `, s.epoch, s.run, s.subscriptions, ` + listedAs + `, clock_timestamp() AS now),
 		` + putEventsTogether + `, ` + putStateTogether + `,
-		told AS (` + putDeliveries + ` SELECT unnest(s.subscriptions), s.id, 'running', clock_timestamp(), clock_timestamp() FROM s RETURNING number),
+		told AS (` + putDeliveries + ` SELECT unnest(s.subscriptions), s.started, 'running', clock_timestamp(), clock_timestamp() FROM s RETURNING number),
 		r AS (
 			INSERT INTO parley_runs (session, number, id, status, owner, epoch, attempt, lease, nonce, first, request, idem, fingerprint, created, list_app, list_user)
-			SELECT s.ordinal, s.run, s.id, 'running', $16::text, s.epoch, 1, clock_timestamp() + $17::bigint * interval '1 microsecond', s.nonce,
-				s.seq - s.count + 1, s.request, s.idem, s.fingerprint, clock_timestamp(), s.list_app, s.list_user
-			FROM s RETURNING *)
-		SELECT s.op, EXISTS (SELECT FROM told), ` + runColumns + ` FROM s JOIN r ON r.session = s.ordinal`
-
-	// The sessions that the statement before has claimed, as they are now, with their
-	// states and the entries before the messages. It sees what was stored after that
-	// statement began and before it had locked the sessions. $1 digests, $2 nonces, $3
-	// users, $4 applications, $5 and $6 Read.After and Read.Of. The length of the arrays is
-	// hidden from the planner: it would plan the statement again for every short one.
-	sqlTakenTogether = `SELECT u.op, ` + sessionColumns + `, state.names, state.vals, log.seqs, log.texts, log.sums
-		FROM unnest((SELECT $1::bytea[]), (SELECT $2::bigint[]), (SELECT $3::bytea[]), (SELECT $4::bytea[]), (SELECT $5::bigint[]), (SELECT $6::bigint[]))
-			WITH ORDINALITY AS u (digest, nonce, usr, app, after, of, op)
-		JOIN parley_sessions s ON s.digest = u.digest
-		JOIN parley_runs r ON r.session = s.ordinal AND r.number = s.run AND r.nonce = u.nonce,
-		LATERAL (SELECT array_agg(t.name) AS names, array_agg(t.value) AS vals
-			FROM parley_state t WHERE t.owner = ANY (ARRAY[int8send(s.ordinal), u.usr, u.app])) AS state,
-		LATERAL (SELECT array_agg(e.seq) AS seqs, array_agg(e.json) AS texts, array_agg(e.sum) AS sums FROM (
-			SELECT e.seq, e.json, e.sum FROM parley_events e
-			WHERE e.session = s.ordinal AND e.seq > CASE WHEN u.of IN (0, s.ordinal) THEN u.after ELSE 0 END AND e.seq < r.first
-			ORDER BY e.seq) AS e) AS log`
+			SELECT s.ordinal, s.run, s.started, 'running', $16::text, s.epoch, 1, s.now + $17::bigint * interval '1 microsecond', s.nonce,
+				s.seq - s.count + 1, s.request, s.idem, s.fingerprint, s.now, s.list_app, s.list_user
+			FROM s)
+		SELECT s.op, EXISTS (SELECT FROM told), s.run, s.epoch, s.now, ` + sessionColumns + `, state.names, state.vals, log.seqs, log.texts, log.sums
+		FROM s,
+			LATERAL (SELECT array_agg(t.name) AS names, array_agg(t.value) AS vals
+				FROM parley_state t WHERE t.owner = ANY (ARRAY[int8send(s.ordinal), s.user_owner, s.app_owner])) AS state,
+			LATERAL (SELECT array_agg(e.seq) AS seqs, array_agg(e.json) AS texts, array_agg(e.sum) AS sums FROM (
+				SELECT e.seq, e.json, e.sum FROM parley_events e
+				WHERE e.session = s.ordinal AND e.seq > CASE WHEN s.of IN (0, s.ordinal) THEN s.after ELSE 0 END AND e.seq <= s.seq - s.count
+				ORDER BY e.seq) AS e) AS log`
 )
 
 // together reports whether nothing in the changes needs a statement of its own.
@@ -241,61 +236,49 @@ func queueEnds(b *pgx.Batch, list []*change) func(pgx.BatchResults) error {
 }
 
 // queueBegins claims sessions, appends the messages, and reads the sessions, like
-// beginning.take.
+// beginning.take. One statement is enough: a session that has changed since it began is
+// omitted.
 func (s *backend) queueBegins(b *pgx.Batch, list []*change) func(pgx.BatchResults) error {
 	l := logsOf(list)
-	nonces := column(list, func(c *change) int64 { return c.begin.nonce })
-	after := column(list, func(c *change) int64 { return max(c.begin.Read.After, 0) })
-	of := column(list, func(c *change) int64 { return c.begin.Read.Of })
 	b.Queue(sqlTakeTogether, l.args(column(list, func(c *change) string { return c.begin.ID }),
 		column(list, func(c *change) []byte { return c.begin.request }), column(list, func(c *change) []byte { return c.begin.idem }),
-		column(list, func(c *change) []byte { return c.begin.mark }), nonces, after, of, s.owner, s.lease, int64(mostRead))...)
-	b.Queue(sqlTakenTogether, l.digests, nonces,
+		column(list, func(c *change) []byte { return c.begin.mark }), column(list, func(c *change) int64 { return c.begin.nonce }),
+		column(list, func(c *change) int64 { return max(c.begin.Read.After, 0) }), column(list, func(c *change) int64 { return c.begin.Read.Of }),
+		s.owner, s.lease, int64(mostRead),
 		column(list, func(c *change) []byte { user := c.begin.Key.OwnerDigest(); return user[:] }),
-		column(list, func(c *change) []byte { app := c.begin.Key.AppDigest(); return app[:] }), after, of)
-	return func(results pgx.BatchResults) error { return s.takeBegins(results, list) }
-}
-
-func (s *backend) takeBegins(results pgx.BatchResults, list []*change) error {
-	var op int64
-	var told bool
-	var r runRow
-	err := takeRows(results, list, &op, append([]any{&told}, r.targets()...), func(c *change) (err error) {
-		c.begun, c.told = &session.Begun{}, told
-		c.begun.Run, err = r.run(c.begin.Key)
-		r = runRow{}
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	var row sessionRow
-	var seqs []int64
-	var texts, sums [][]byte
-	err = takeRows(results, list, &op, append(row.targets(), &seqs, &texts, &sums), func(c *change) (err error) {
-		got, err := s.sessionOf(&row, c.begin.Key)
-		if err != nil {
-			return err
-		}
-		if !c.begin.Read.NoEvents {
-			for i, seq := range seqs {
-				got.Add(session.Load(seq, texts[i], sums[i]))
+		column(list, func(c *change) []byte { app := c.begin.Key.AppDigest(); return app[:] }))...)
+	_, worker, _ := strings.Cut(s.owner, "\n")
+	return func(results pgx.BatchResults) error {
+		var op, number, epoch int64
+		var told bool
+		var created time.Time
+		var row sessionRow
+		var seqs []int64
+		var texts, sums [][]byte
+		targets := append([]any{&told, &number, &epoch, &created}, append(row.targets(), &seqs, &texts, &sums)...)
+		return takeRows(results, list, &op, targets, func(c *change) error {
+			row.Seq -= int64(len(c.begin.message.entries))
+			got, err := s.sessionOf(&row, c.begin.Key)
+			if err != nil {
+				return err
 			}
-		}
-		seqs, texts, sums = nil, nil, nil
-		cut(got, c.begun.Run.First-1) // the state may be the one after the message, as in beginning.done
-		c.begun.Session, c.applied = got, true
-		return nil
-	})
-	if err != nil {
-		return err
+			if !c.begin.Read.NoEvents {
+				for i, seq := range seqs {
+					got.Add(session.Load(seq, texts[i], sums[i]))
+				}
+			}
+			seqs, texts, sums = nil, nil, nil
+			c.begun = &session.Begun{Session: got, Run: &session.Run{
+				ID: c.begin.ID, Key: c.begin.Key, Number: number, Status: session.Running, Epoch: epoch, Attempt: 1,
+				First: got.Seq + 1, Request: c.begin.request, Worker: worker, Created: created,
+			}}
+			c.told, c.applied = told, true
+			if !c.complete() {
+				return fmt.Errorf("the run %s has begun, and its session was not read", c.begin.ID)
+			}
+			return nil
+		})
 	}
-	for _, c := range list {
-		if c.begun != nil && (!c.applied || !c.complete()) {
-			return fmt.Errorf("the run %s has begun, and its session was not read", c.begin.ID)
-		}
-	}
-	return nil
 }
 
 // complete reports whether all entries were read that the caller asked for.

@@ -222,14 +222,16 @@ func rebuild(ctx context.Context, tx pgx.Tx, key session.Key) (bool, error) {
 	}
 	state := session.StateOf(initial, log)
 	name, tags := searchable(state)
-	if last != seq || back != rewound || !bytes.Equal(name, title) || !slices.EqualFunc(tags, labels, bytes.Equal) {
-		if _, err := tx.Exec(ctx, sqlRebuild, ordinal, last, back, name, tags); err != nil {
-			return false, fmt.Errorf("correcting a session: %w", err)
-		}
-		seq = -1
+	same := maps.EqualFunc(state, own, func(a, b json.RawMessage) bool { return bytes.Equal(a, b) })
+	if same && last == seq && back == rewound && bytes.Equal(name, title) && slices.EqualFunc(tags, labels, bytes.Equal) {
+		return false, nil
 	}
-	if maps.EqualFunc(state, own, func(a, b json.RawMessage) bool { return bytes.Equal(a, b) }) {
-		return seq < 0, nil
+	// The session also changes if only its state is wrong; see sqlTakeTogether.
+	if _, err := tx.Exec(ctx, sqlRebuild, ordinal, last, back, name, tags); err != nil {
+		return false, fmt.Errorf("correcting a session: %w", err)
+	}
+	if same {
+		return true, nil
 	}
 	c := &changes{}
 	for name := range own {
