@@ -147,7 +147,8 @@ func (s *backend) Begin(ctx context.Context, run session.NewRun) (*session.Begun
 	}
 	if begun.Session != nil && b.message != nil {
 		run.Message.Seq = begun.Run.First
-		s.confirmed(begun.Run.Epoch, since, run.Message)
+		s.confirmed(begun.Run.Epoch, since, begun.Session.Ordinal, run.Message)
+		s.keep(run.Key, begun.Session.Ordinal, since, run.Message)
 	}
 	if !begun.Repeat {
 		s.changed(run.Key)

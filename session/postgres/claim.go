@@ -166,7 +166,7 @@ func (s *backend) Claim(ctx context.Context, key session.Key, read session.Read)
 		return nil, err
 	}
 	if begun.Run.First > 0 {
-		s.confirmed(begun.Run.Epoch, since, begun.Session.Entries...)
+		s.confirmed(begun.Run.Epoch, since, begun.Session.Ordinal, begun.Session.Entries...)
 	}
 	s.changed(key)
 	s.told(told)
@@ -282,6 +282,7 @@ func (s *backend) End(ctx context.Context, key session.Key, epoch int64, end ses
 	}
 	var base int64
 	var told bool
+	since := s.Timeline()
 	err = s.writeTogether(ctx, "ending a run", shared, func(ctx context.Context, conn *pgxpool.Conn, again bool) error {
 		if err := s.check(ctx, conn, key, epoch); err != nil {
 			return err
@@ -304,10 +305,11 @@ func (s *backend) End(ctx context.Context, key session.Key, epoch int64, end ses
 	if err != nil {
 		return false, err
 	}
-	s.started.drop(epoch)
 	if !end.Discard {
 		c.number(base)
+		s.keep(key, s.ordinalOf(epoch), since, end.Entries...)
 	}
+	s.started.drop(epoch)
 	s.changed(key)
 	s.told(told)
 	return queued, nil

@@ -270,7 +270,8 @@ func (s *backend) Append(ctx context.Context, key session.Key, epoch int64, note
 	}
 	err := s.extend(ctx, "appending to a session", c, epoch, shared, least, full, session.ErrFenced)
 	if err == nil && len(entries) > 0 {
-		s.confirmed(epoch, since, entries...)
+		s.confirmed(epoch, since, 0, entries...)
+		s.keep(key, s.ordinalOf(epoch), since, entries...)
 	}
 	return err
 }

@@ -95,11 +95,20 @@ type saying struct {
 	mu     sync.Mutex
 	grown  textindex.Pending[session.Key]
 	behind textindex.Pending[int64] // ordinals
-	walked int64                    // ordinal of the last session that was looked at
-	end    time.Time                // when all had been looked at; zero if they have not
+	kept   textindex.Kept
+	walked int64     // ordinal of the last session that was looked at
+	end    time.Time // when all had been looked at; zero if they have not
 }
 
 var _ session.Searcher = (*backend)(nil)
+
+// keep keeps the texts of entries that were stored, for Index. since is the timeline before
+// that. ordinal is 0 if it is not known.
+func (s *backend) keep(key session.Key, ordinal, since int64, entries ...*session.Entry) {
+	if ordinal != 0 && !key.Hidden() {
+		s.saying.kept.Add(ordinal, since, entries...)
+	}
+}
 
 // Index implements session.Searcher.
 func (s *backend) Index(ctx context.Context) (done bool, err error) {
@@ -174,7 +183,7 @@ func (s *backend) index(ctx context.Context, keys []session.Key, ordinals []int6
 			return nil
 		}
 		return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
-			later, err = indexAll(ctx, tx, all)
+			later, err = s.indexAll(ctx, tx, all)
 			return err
 		})
 	})
@@ -216,7 +225,7 @@ func (l *lag) from() int64 { return min(l.Until, l.Rated) }
 func (l *lag) rewound() bool { return l.Rewound > l.from() }
 
 // indexAll changes the index of sessions, and returns those of which there is more.
-func indexAll(ctx context.Context, tx pgx.Tx, ordinals []int64) (later []int64, err error) {
+func (s *backend) indexAll(ctx context.Context, tx pgx.Tx, ordinals []int64) (later []int64, err error) {
 	rows, err := tx.Query(ctx, sqlSayLock, ordinals)
 	if err != nil {
 		return nil, err
@@ -239,8 +248,14 @@ func indexAll(ctx context.Context, tx pgx.Tx, ordinals []int64) (later []int64, 
 	}
 	b = &pgx.Batch{}
 	var next []*lag
+	var parts []*part
+	timeline := s.Timeline()
 	logs := wholeLogs{tx: tx, left: textindex.Bytes}
 	for _, l := range lags {
+		if step, ok := s.saying.kept.Take(textindex.Prefix([32]byte(l.Owner)), l.Ordinal, timeline, l.from(), l.Seq); ok && !l.rewound() && l.Until == l.Rated {
+			parts = append(parts, &part{lag: l, kept: &step})
+			continue
+		}
 		if !l.rewound() {
 			next = append(next, l)
 			continue
@@ -259,7 +274,6 @@ func indexAll(ctx context.Context, tx pgx.Tx, ordinals []int64) (later []int64, 
 	if err != nil {
 		return nil, err
 	}
-	var parts []*part
 	for i, l := range next {
 		p := &part{lag: l, entries: entries[i]}
 		if textindex.Rates(p.entries, l.Rated) {
@@ -304,6 +318,7 @@ func (w *wholeLogs) read(ctx context.Context, l *lag) (log []*session.Entry, ok 
 // part is what is read of a session to change its index.
 type part struct {
 	*lag
+	kept    *textindex.Step  // nil if entries are read
 	entries []*session.Entry // the next ones
 	ratings *rated           // nil if the feedback has not changed
 }
@@ -356,8 +371,13 @@ func queueSteps(b *pgx.Batch, parts []*part) (later []int64) {
 	var owners, events, authors, texts [][]byte
 	var words []string
 	for _, l := range parts {
-		step := textindex.Next(textindex.Prefix([32]byte(l.Owner)), l.entries, l.Until, l.Rewound)
+		var step textindex.Step
 		then := l.Rated
+		if l.kept != nil {
+			step, then = *l.kept, l.kept.Until
+		} else {
+			step = textindex.Next(textindex.Prefix([32]byte(l.Owner)), l.entries, l.Until, l.Rewound)
+		}
 		if l.ratings != nil {
 			rates.replace(l.Ordinal, l.ratings.rows)
 			then = max(then, l.ratings.until)

@@ -70,6 +70,7 @@ type epochs struct {
 type tail struct {
 	timeline int64 // when it was confirmed, or was found in the database
 	seq      int64 // 0 if it is not known
+	ordinal  int64 // of the session; 0 if it is not known
 	sum      [4]byte
 }
 
@@ -99,14 +100,25 @@ func (e *epochs) drop(epoch int64) {
 }
 
 // confirmed notes the last one of entries for an epoch. since is the timeline before the
-// call that appended or read it.
-func (s *backend) confirmed(epoch, since int64, entries ...*session.Entry) {
-	t := &tail{timeline: since}
+// call that appended or read it. ordinal is that of the session, or 0 for the one of the epoch.
+func (s *backend) confirmed(epoch, since, ordinal int64, entries ...*session.Entry) {
+	t := &tail{timeline: since, ordinal: ordinal}
+	if ordinal == 0 {
+		t.ordinal = s.ordinalOf(epoch)
+	}
 	if len(entries) > 0 {
 		last := entries[len(entries)-1]
 		t.seq, t.sum = last.Seq, [4]byte(session.Sum(last.JSON))
 	}
 	s.started.put(epoch, t)
+}
+
+// ordinalOf returns the ordinal of the session of an epoch, or 0.
+func (s *backend) ordinalOf(epoch int64) int64 {
+	if t := s.started.get(epoch); t != nil {
+		return t.ordinal
+	}
+	return 0
 }
 
 // current reports whether the database has, without a look at it, what was appended
@@ -129,7 +141,7 @@ func (s *backend) check(ctx context.Context, conn *pgxpool.Conn, key session.Key
 		return err
 	}
 	if !lost || t.seq == 0 {
-		s.started.put(epoch, &tail{timeline: now, seq: t.seq, sum: t.sum})
+		s.started.put(epoch, &tail{timeline: now, seq: t.seq, ordinal: t.ordinal, sum: t.sum})
 		return nil
 	}
 	if _, err := conn.Exec(ctx, sqlHandOver, digest[:], epoch); err != nil {
