@@ -61,6 +61,7 @@ func (s *backend) Append(ctx context.Context, key session.Key, epoch int64, note
 		return fmt.Errorf("append to session: %w", err)
 	}
 	p.number(h.seq - int64(len(entries)))
+	s.keep(key, h.ordinal, entries)
 	return nil
 }
 
@@ -148,6 +149,7 @@ func (s *backend) end(ctx context.Context, key session.Key, epoch int64, end ses
 		return false, err
 	}
 	p.number(h.seq - int64(len(p.entries)))
+	s.keep(key, h.ordinal, p.entries)
 	return queued, nil
 }
 

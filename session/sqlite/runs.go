@@ -155,6 +155,7 @@ func (s *backend) begin(ctx context.Context, req session.NewRun) (*session.Begun
 	}
 	if b.Session != nil {
 		p.number(b.Session.Seq)
+		s.keep(req.Key, b.Session.Ordinal, p.entries)
 		known.complete(b.Session)
 	}
 	return b, nil

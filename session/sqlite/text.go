@@ -23,8 +23,9 @@ import (
 type saying struct {
 	mu     sync.Mutex
 	grown  textindex.Pending[int64] // ordinals
-	walked int64                    // ordinal of the last session that was looked at
-	end    time.Time                // when all had been looked at; zero if they have not
+	kept   textindex.Kept
+	walked int64     // ordinal of the last session that was looked at
+	end    time.Time // when all had been looked at; zero if they have not
 }
 
 // lag is a session with entries that are not indexed.
@@ -39,6 +40,13 @@ type lag struct {
 }
 
 var _ session.Searcher = (*backend)(nil)
+
+// keep keeps the texts of entries that were stored, for Index.
+func (s *backend) keep(key session.Key, ordinal int64, entries []*session.Entry) {
+	if !key.Hidden() {
+		s.saying.kept.Add(ordinal, 0, entries...)
+	}
+}
 
 // Index implements session.Searcher.
 func (s *backend) Index(ctx context.Context) (done bool, err error) {
@@ -106,7 +114,7 @@ func (s *backend) index(ctx context.Context, ordinals []int64) (more bool, err e
 				later = append(later, ordinals[n:]...) // the writer has other work
 				break
 			}
-			l, err := c.lag(ordinal)
+			l, err := c.lag(ordinal, &s.saying.kept)
 			if err != nil {
 				return err
 			}
@@ -148,7 +156,7 @@ func (s *backend) index(ctx context.Context, ordinals []int64) (more bool, err e
 var errEnough = errors.New("enough")
 
 // lag returns what the index of a session lacks; nil for nothing.
-func (c *conn) lag(ordinal int64) (*lag, error) {
+func (c *conn) lag(ordinal int64, kept *textindex.Kept) (*lag, error) {
 	l := &lag{ordinal: ordinal}
 	var seq int64
 	var owner, origin []byte
@@ -160,6 +168,11 @@ func (c *conn) lag(ordinal int64) (*lag, error) {
 	}
 	if err != nil {
 		return nil, err
+	}
+	step, ok := kept.Take(textindex.Prefix([32]byte(owner)), ordinal, 0, from, seq)
+	if ok && l.rewound <= from && l.until == l.rated {
+		l.step, l.ratedThen = step, seq
+		return l, nil
 	}
 	log := &session.Session{Ordinal: ordinal}
 	whole := l.rewound > from
