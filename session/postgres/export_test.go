@@ -110,7 +110,7 @@ var SQLFindRuns = map[string]int{sqlFindRunsOfApp: 5, sqlFindRunsOfUser: 5}
 // SQLTogether are the statements that make changes of several sessions, and the number
 // of their parameters.
 var SQLTogether = map[string]int{
-	sqlAppendTogether: 10, sqlEndTogether: 21, sqlTakeTogether: 20,
+	sqlAppendTogether: 7, sqlAppendStateTogether: 10, sqlEndTogether: 13, sqlEndStateTogether: 16, sqlTakeTogether: 17, sqlTakeStateTogether: 20,
 }
 
 // OpenMany opens several databases, for tests that look into them.
