@@ -92,12 +92,14 @@ type object struct {
 }
 
 func (o *object) key(name string) {
-	if o.dst[len(o.dst)-1] != '{' {
-		o.dst = append(o.dst, ',')
+	dst := o.dst
+	if dst[len(dst)-1] == '{' {
+		dst = append(dst, '"')
+	} else {
+		dst = append(dst, ',', '"')
 	}
-	o.dst = append(o.dst, '"')
-	o.dst = append(o.dst, name...)
-	o.dst = append(o.dst, '"', ':')
+	dst = append(dst, name...)
+	o.dst = append(dst, '"', ':')
 }
 
 func (o *object) string(name, s string) {

@@ -86,21 +86,30 @@ func Quote(dst []byte, s string) []byte {
 
 // isPlain reports whether s is spelled in JSON as it is: identifiers are, and much
 // of what is said in English. Every text of every event passes here, so it tests
-// eight bytes at a time (BenchmarkRun, BenchmarkQuote).
+// eight bytes at a time, the last ones with some of those before them (BenchmarkRun,
+// BenchmarkQuote).
 func isPlain(s string) bool {
-	for ; len(s) >= 8; s = s[8:] {
-		word := uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
-			uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
-		if special(word) != 0 {
+	if len(s) < 8 {
+		for i := range len(s) {
+			if c := s[i]; c < ' ' || c == '"' || c == '\\' || c >= utf8.RuneSelf {
+				return false
+			}
+		}
+		return true
+	}
+	last := s[len(s)-8:]
+	for ; len(s) > 8; s = s[8:] {
+		if special(word(s)) != 0 {
 			return false
 		}
 	}
-	for i := range len(s) {
-		if c := s[i]; c < ' ' || c == '"' || c == '\\' || c >= utf8.RuneSelf {
-			return false
-		}
-	}
-	return true
+	return special(word(last)) == 0
+}
+
+// word returns the first eight bytes of s.
+func word(s string) uint64 {
+	return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
+		uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
 }
 
 // special returns the top bits of those of the eight bytes of word that are a control
