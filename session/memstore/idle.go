@@ -83,6 +83,7 @@ func (r *record) pack() {
 	for _, e := range r.entries {
 		e.Release()
 	}
+	r.spare = nil
 	if r.calls != nil {
 		r.calls.Release()
 	}
