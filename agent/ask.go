@@ -50,7 +50,7 @@ func (l *llm) ask(ctx *Context, emit Emit) (*event.Event, error) {
 	}
 	d := &drain{llm: l, ctx: ctx, emit: emit}
 	trail := l.trail(ctx)
-	req, err := l.request(ctx, trail)
+	req, err := &d.req, l.request(ctx, trail, &d.req)
 	if err != nil {
 		return nil, err
 	}
@@ -82,12 +82,13 @@ func (l *llm) ask(ctx *Context, emit Emit) (*event.Event, error) {
 	return ev, err
 }
 
-func (l *llm) request(ctx *Context, t *trail) (*model.Request, error) {
+// request sets req to the request of the next model call.
+func (l *llm) request(ctx *Context, t *trail, req *model.Request) error {
 	instruction, err := l.instruct(ctx, t)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	req := model.NewRequest(func() []*event.Content {
+	*req = *model.NewRequest(func() []*event.Content {
 		contents := l.contents(ctx, t)
 		if l.coder != nil {
 			contents = l.coder.show(contents, t)
@@ -108,7 +109,7 @@ func (l *llm) request(ctx *Context, t *trail) (*model.Request, error) {
 		req.Instruction = joinInstructions(req.Instruction, finishGuide)
 		t.note(req, "task note", ctx.agent)
 	}
-	return req, err
+	return err
 }
 
 // contents is the conversation as the model gets to see it.
@@ -203,6 +204,7 @@ type drain struct {
 	actions event.Actions // of callbacks, which go with the answer
 	pieceID string
 	names   callNames
+	req     model.Request // part of d, which saves an allocation (BenchmarkRun in package bench)
 	step    *observedStep
 	said    *model.Response // the complete response, before callbacks change it
 	whole   *model.Response
@@ -409,13 +411,11 @@ func (l *llm) event(ctx *Context, resp *model.Response, names *callNames) *event
 		}
 	}
 	ev.Content = names.replace(ctx.inv, ev.Content)
-	calls := ev.FunctionCalls()
-	for _, call := range calls {
-		if t := ctx.box.tools[call.Name]; t != nil && t.Declaration().LongRunning {
-			ev.LongRunningToolIDs = append(ev.LongRunningToolIDs, call.ID)
-		}
+	calls := countCalls(ev.Content)
+	if calls > 0 {
+		ev.LongRunningToolIDs = ctx.box.longRunning(ev.Content)
 	}
-	if len(calls) == 0 && ev.ErrorCode == "" && !coded {
+	if calls == 0 && ev.ErrorCode == "" && !coded {
 		ev.TurnComplete = ctx.last
 		if l.cfg.OutputKey != "" && ev.Content != nil && len(ev.Content.Parts) > 0 {
 			ev.Actions.StateDelta = map[string]json.RawMessage{l.cfg.OutputKey: l.output(ev.Content.Text())}

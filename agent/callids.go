@@ -88,7 +88,8 @@ func hasCall(log agentrt.Log, id string) bool {
 // the model gave, by the name of the function, and by its place among calls that
 // have both in common.
 type callNames struct {
-	list []namedCall
+	list  []namedCall
+	first [1]namedCall // where list begins, which saves an allocation (BenchmarkRun in package bench)
 	// places are the indexes in list of the calls that the model gave the same id and
 	// name. Most responses have the calls in the order of the list, and do not need it.
 	places map[givenCall][]int
@@ -107,6 +108,9 @@ func givenCallOf(c *event.FunctionCall) givenCall { return givenCall{c.ID, c.Nam
 func (n *callNames) add(inv *invocation, given givenCall) {
 	if n.places != nil {
 		n.places[given] = append(n.places[given], len(n.list))
+	}
+	if n.list == nil {
+		n.list = n.first[:0]
 	}
 	n.list = append(n.list, namedCall{given, inv.callID(given.id)})
 }
@@ -160,15 +164,21 @@ func (n *callNames) replace(inv *invocation, c *event.Content) *event.Content {
 		if id == given.id {
 			continue
 		}
-		if out == c {
-			out = &event.Content{Role: c.Role, Parts: slices.Clone(c.Parts)}
-		}
 		replaced := &struct { // one allocation; see BenchmarkRun in package bench
-			part event.Part
-			call event.FunctionCall
-		}{*p, *p.FunctionCall}
+			part    event.Part
+			call    event.FunctionCall
+			content event.Content  // if it is the only part
+			parts   [1]*event.Part // likewise
+		}{part: *p, call: *p.FunctionCall}
 		replaced.call.ID = id
 		replaced.part.FunctionCall = &replaced.call
+		switch {
+		case len(c.Parts) == 1:
+			out = &replaced.content
+			*out = event.Content{Role: c.Role, Parts: replaced.parts[:]}
+		case out == c:
+			out = &event.Content{Role: c.Role, Parts: slices.Clone(c.Parts)}
+		}
 		out.Parts[i] = &replaced.part
 	}
 	return out

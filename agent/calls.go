@@ -79,7 +79,14 @@ func (l *llm) act(ctx *Context, said *event.Event, calls []*event.FunctionCall, 
 // results, in the order of the calls. unanswered means that one of them has no
 // result to show to the model.
 func (l *llm) perform(ctx *Context, said *event.Event, calls []*event.FunctionCall, asked []*event.Event, emit Emit) (answer *event.Event, unanswered bool, err error) {
-	outcomes := make([]outcome, len(calls))
+	made := &struct { // one allocation, as below
+		first  [1]outcome
+		budget bounded.Budget
+	}{}
+	outcomes := made.first[:]
+	if len(calls) > 1 {
+		outcomes = make([]outcome, len(calls))
+	}
 	before, err := ctx.history(said)
 	if err != nil {
 		return nil, false, err
@@ -94,27 +101,38 @@ func (l *llm) perform(ctx *Context, said *event.Event, calls []*event.FunctionCa
 			outcomes[i].step = nil
 		}
 	}()
-	budget := bounded.NewBudget(ctx)
+	budget := &made.budget
+	budget.Begin(ctx)
 	if len(calls) == 1 {
 		l.call(ctx, calls[0], before, budget, &outcomes[0])
 	} else {
 		l.together(ctx, calls, outcomes, before, budget)
 	}
-	whole := &struct { // one allocation, as below
+	type answered struct {
+		part     event.Part
+		response event.FunctionResponse
+	}
+	whole := &struct { // one allocation; see BenchmarkRun in package bench
 		event   event.Event
 		content event.Content
-	}{content: event.Content{Role: event.RoleUser, Parts: make([]*event.Part, len(calls))}}
+		first   answered
+		parts   [1]*event.Part
+	}{content: event.Content{Role: event.RoleUser}}
 	answer = &whole.event
 	answer.Content = &whole.content
+	if answer.Content.Parts = whole.parts[:]; len(calls) > 1 {
+		answer.Content.Parts = make([]*event.Part, len(calls))
+	}
 	for i := range outcomes {
 		out := &outcomes[i]
 		if out.err != nil {
 			return nil, false, out.err
 		}
-		both := &struct { // one allocation; see BenchmarkRun in package bench
-			part     event.Part
-			response event.FunctionResponse
-		}{response: event.FunctionResponse{ID: calls[i].ID, Name: calls[i].Name, Response: out.response}}
+		both := &whole.first
+		if i > 0 {
+			both = &answered{}
+		}
+		both.response = event.FunctionResponse{ID: calls[i].ID, Name: calls[i].Name, Response: out.response}
 		both.part.FunctionResponse = &both.response
 		answer.Content.Parts[i] = &both.part
 		answer.Actions.Merge(&out.actions)

@@ -213,7 +213,12 @@ func (b *builder) answers(ev *event.Event) {
 func (b *builder) place(p *event.Part) {
 	switch {
 	case b.answer == nil:
-		b.answer, b.sent = &event.Content{Role: event.RoleUser}, false
+		first := &struct { // most have one part; see BenchmarkRun in package bench
+			event.Content
+			list [1]*event.Part
+		}{}
+		first.Content = event.Content{Role: event.RoleUser, Parts: first.list[:0]}
+		b.answer, b.sent = &first.Content, false
 		b.out = append(b.out, b.answer)
 	case b.sent:
 		b.answer, b.sent = &event.Content{Role: event.RoleUser, Parts: slices.Clone(b.answer.Parts)}, false

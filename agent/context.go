@@ -108,13 +108,18 @@ func (c *Context) with(change func(*Context)) *Context {
 // toolContext returns the context of callbacks and tools, whose changes go to
 // actions.
 func (c *Context) toolContext(actions *event.Actions) *tool.Context {
-	return &tool.Context{
+	made := &struct { // one allocation; see BenchmarkRun in package bench
+		tool.Context
+		state agentrt.State
+	}{}
+	made.Context = tool.Context{
 		Context: c,
 		App:     c.inv.App, User: c.inv.User, Session: c.inv.Session,
 		InvocationID: c.inv.ID, Agent: c.agent.name, UserContent: c.inv.UserContent,
-		State: agentrt.NewState(c.Context, c.inv.Log, c.inv.Secrets, actions), Actions: actions, Credentials: c.inv.Credentials,
+		State: made.state.Of(c.Context, c.inv.Log, c.inv.Secrets, actions), Actions: actions, Credentials: c.inv.Credentials,
 		Artifacts: c.inv.Artifacts, Memory: c.inv.Memory,
 	}
+	return &made.Context
 }
 
 // contextKey is the key under which the context of a tool returns that of its

@@ -34,6 +34,19 @@ func (b *toolbox) add(t tool.Tool) {
 	b.declarations = append(b.declarations, model.Declaration{Name: d.Name, Description: d.Description, Parameters: d.Parameters})
 }
 
+// longRunning returns the ids of the calls in c of tools that are answered later.
+func (b *toolbox) longRunning(c *event.Content) (ids []string) {
+	for _, p := range c.Parts {
+		if p.FunctionCall == nil {
+			continue
+		}
+		if t := b.tools[p.FunctionCall.Name]; t != nil && t.Declaration().LongRunning {
+			ids = append(ids, p.FunctionCall.ID)
+		}
+	}
+	return ids
+}
+
 // sets are the toolsets of an agent, and the toolbox that was last made of them.
 type sets struct {
 	mu   sync.Mutex

@@ -43,7 +43,7 @@ func TestSealedState(t *testing.T) {
 	base := stored{"plain": json.RawMessage(`1`), "token": sealed, "lost": sealed, "broken": sealed}
 	away := fakeSecrets{values: map[string]json.RawMessage{"token": json.RawMessage(`"t"`), "secret:pin": json.RawMessage(`4711`), "new": json.RawMessage(`2`)}}
 	actions := &event.Actions{StateDelta: map[string]json.RawMessage{"new": sealed, "secret:own": json.RawMessage(`3`)}}
-	s := agentrt.NewState(t.Context(), base, away, actions)
+	s := new(agentrt.State).Of(t.Context(), base, away, actions)
 	for key, want := range map[string]string{"plain": `1`, "token": `"t"`, "secret:pin": `4711`, "new": `2`, "secret:own": `3`, "lost": "", "broken": "", "secret:other": ""} {
 		if got, ok := s.Raw(key); string(got) != want || ok != (want != "") {
 			t.Errorf("%s is %s, %v", key, got, ok)

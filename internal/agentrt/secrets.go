@@ -37,13 +37,21 @@ func ScrubText(secrets Secrets, text string) string {
 	return text
 }
 
-// NewState returns the state of log with the changes in actions. It opens sealed
-// values with secrets, which may be nil, for as long as ctx lives.
-func NewState(ctx context.Context, log tool.Lookup, secrets Secrets, actions *event.Actions) *tool.State {
-	if secrets == nil {
-		return tool.NewState(log, actions)
+// State holds the state that a call sees.
+type State struct {
+	state  tool.State
+	opener opener
+}
+
+// Of returns the state of log with the changes in actions. It opens sealed values
+// with secrets, which may be nil, for as long as ctx lives. It must be called once.
+func (s *State) Of(ctx context.Context, log tool.Lookup, secrets Secrets, actions *event.Actions) *tool.State {
+	if secrets != nil {
+		s.opener = opener{Lookup: log, ctx: ctx, secrets: secrets}
+		log = &s.opener
 	}
-	return tool.NewState(&opener{Lookup: log, ctx: ctx, secrets: secrets}, actions)
+	s.state = *tool.NewState(log, actions)
+	return &s.state
 }
 
 // opener opens sealed values for a tool.State.

@@ -37,10 +37,24 @@ const resultsPerStep = 4
 
 type limitsKey struct{}
 
-// With returns a context with limits, which must not change any more.
-func With(ctx context.Context, l *Limits) context.Context {
-	return context.WithValue(ctx, limitsKey{}, l)
+// Context is a context with limits, which must not change any more. It is for those that
+// make it a part of something else; see With.
+type Context struct {
+	context.Context
+
+	Limits *Limits
 }
+
+// Value implements context.Context.
+func (c *Context) Value(key any) any {
+	if key == (limitsKey{}) {
+		return c.Limits
+	}
+	return c.Context.Value(key)
+}
+
+// With returns a context with limits, which must not change any more.
+func With(ctx context.Context, l *Limits) context.Context { return &Context{ctx, l} }
 
 // From returns the limits of a context, with defaults.
 func From(ctx context.Context) Limits {
@@ -222,13 +236,22 @@ func ReadAll(src io.ReadCloser, limit int64, what string) ([]byte, error) {
 type Budget struct {
 	limit int64
 	left  atomic.Int64
+
+	first share // of the first call, which saves an allocation (BenchmarkRun in package bench)
+	calls atomic.Int64
 }
 
 // NewBudget returns the budget of one response, by the limits of ctx.
 func NewBudget(ctx context.Context) *Budget {
-	b := &Budget{limit: resultsPerStep * From(ctx).ToolResult}
-	b.left.Store(b.limit)
+	b := &Budget{}
+	b.Begin(ctx)
 	return b
+}
+
+// Begin makes b, which must be new, the budget of one response.
+func (b *Budget) Begin(ctx context.Context) {
+	b.limit = resultsPerStep * From(ctx).ToolResult
+	b.left.Store(b.limit)
 }
 
 // share is the context of one call, with what the call has taken from the budget.
@@ -249,7 +272,14 @@ func (s *share) Value(key any) any {
 }
 
 // Call returns the context of one call whose result counts for the budget.
-func (b *Budget) Call(ctx context.Context) context.Context { return &share{Context: ctx, budget: b} }
+func (b *Budget) Call(ctx context.Context) context.Context {
+	s := &b.first
+	if b.calls.Add(1) > 1 {
+		s = &share{}
+	}
+	s.Context, s.budget = ctx, b
+	return s
+}
 
 func (s *share) take(n int64) error {
 	s.taken.Add(n)
