@@ -171,7 +171,7 @@ func (e *Event) Final() bool {
 
 // NewID returns a new identifier for an event: 16 characters, 80 random bits.
 // It is unique, but not secret.
-func NewID() string { return ident.New("", 16) }
+func NewID() string { return ident.Events(1) }
 
 // Seconds returns t in the format of events: seconds since 1970 with a fraction.
 func Seconds(t time.Time) float64 { return float64(t.UnixMicro()) / 1e6 }

@@ -16,6 +16,12 @@ func Patch() string { return New("p-", 24) }
 // Call returns a new identifier for a function call, which begins with prefix.
 func Call(prefix string) string { return New(prefix, 24) }
 
+// EventSize is the length of the identifier of an event.
+const EventSize = 16
+
+// Events returns the identifiers of n events, one behind the other.
+func Events(n int) string { return New("", n*EventSize) }
+
 // Session returns a new identifier for a session, which cannot be guessed.
 func Session() string { return strings.ToLower(cryptorand.Text()) }
 
@@ -23,7 +29,7 @@ func Session() string { return strings.ToLower(cryptorand.Text()) }
 // if n is large enough, but not secret.
 func New(prefix string, n int) string {
 	const letters = "abcdefghijklmnopqrstuvwxyz234567" // 32, so that five bits choose one
-	var short [48]byte                                 // most are, and a run makes seven (BenchmarkNew, BenchmarkRun in package bench)
+	var short [64]byte                                 // most are, and a run makes some (BenchmarkNew, BenchmarkRun in package bench)
 	id := append(short[:0], prefix...)
 	for n > 0 {
 		bits := rand.Uint64() //nolint:gosec // runtime-seeded ChaCha8; identifiers are not secret

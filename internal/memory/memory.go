@@ -19,24 +19,22 @@ const (
 	maxAsked = 64 // words of a question that count
 )
 
-// Of returns the memory of the user of a session, for the session's calls.
-func Of(sessions session.Sessions, memories session.Memories, key session.Key) tool.Memory {
-	return &memory{sessions, memories, key}
+// Of is the memory of the user of a session, for the session's calls.
+type Of struct {
+	Sessions session.Sessions
+	Memories session.Memories
+	Key      session.Key
 }
 
-type memory struct {
-	sessions session.Sessions
-	memories session.Memories
-	key      session.Key
-}
+var _ tool.Memory = (*Of)(nil)
 
 // Search finds texts that are related to a question.
-func (m *memory) Search(ctx context.Context, question string) ([]*tool.Remembered, error) {
+func (m *Of) Search(ctx context.Context, question string) ([]*tool.Remembered, error) {
 	words := Words(question)
 	if len(words) == 0 {
 		return nil, nil
 	}
-	found, err := m.memories.Recall(ctx, m.key.App, m.key.User, words, maxFound)
+	found, err := m.Memories.Recall(ctx, m.Key.App, m.Key.User, words, maxFound)
 	if err != nil {
 		return nil, fmt.Errorf("search the memory: %w", err)
 	}
@@ -52,15 +50,15 @@ func (m *memory) Search(ctx context.Context, question string) ([]*tool.Remembere
 }
 
 // AddSession adds the texts of the session.
-func (m *memory) AddSession(ctx context.Context) error {
-	return Add(ctx, m.sessions, m.memories, m.key)
+func (m *Of) AddSession(ctx context.Context) error {
+	return Add(ctx, m.Sessions, m.Memories, m.Key)
 }
 
 // AddOther adds the texts of another session of the user.
-func (m *memory) AddOther(ctx context.Context, id string) error {
-	key := m.key
+func (m *Of) AddOther(ctx context.Context, id string) error {
+	key := m.Key
 	key.ID = id
-	return Add(ctx, m.sessions, m.memories, key)
+	return Add(ctx, m.Sessions, m.Memories, key)
 }
 
 // Add adds the texts of a session to the memory of its user. Adding a session

@@ -27,8 +27,10 @@ type admission struct {
 	creds    Credentials // nil if logins are not supported
 	snapshot snapshot
 
-	turn *turn // set by reserve
-	run  *Run  // the answer to Start; later steps are skipped
+	whole  context.Context //nolint:containedctx // of the request, without its end; set by reserve
+	turn   *turn           // set by reserve
+	run    *Run            // the answer to Start; later steps are skipped
+	active Run             // where run points to if it begins, which saves an allocation (BenchmarkRun in package bench)
 }
 
 // admissionSteps are the steps of an admission, in order. Steps that cost nothing
@@ -183,7 +185,8 @@ func (a *admission) reserve(ctx context.Context) error {
 	// It is stored with the request, so that a process that takes the run over
 	// requests logins under the same name.
 	a.req.CredentialCall = cmp.Or(a.req.CredentialCall, agentrt.CredentialCall(a.root), e.cfg.CredentialCall)
-	t := e.newTurn(session.Insist(context.WithoutCancel(ctx)), cmp.Or(a.req.ID, ident.Invocation()), a.req, a.root, a.creds)
+	a.whole = context.WithoutCancel(ctx)
+	t := e.newTurn(session.Insist(a.whole), cmp.Or(a.req.ID, ident.Invocation()), a.req, a.root, a.creds)
 	if err := e.turns.admit(t, e.cfg.Limits.Runs); err != nil {
 		return err
 	}
@@ -194,7 +197,7 @@ func (a *admission) reserve(ctx context.Context) error {
 // begin stores the run and, if the session is free, starts it.
 func (a *admission) begin(ctx context.Context) error {
 	e, t := a.engine, a.turn
-	begun, err := t.start(context.WithoutCancel(ctx))
+	begun, err := t.start(a.whole)
 	if err != nil {
 		if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 			err = context.Cause(ctx)
@@ -210,14 +213,15 @@ func (a *admission) begin(ctx context.Context) error {
 		return nil
 	}
 	a.snapshot = snapshot{} // the turn keeps its request, and a with it
-	a.run = &Run{engine: e, key: a.req.Key, id: t.id, turn: t}
+	a.active = Run{engine: e, key: a.req.Key, id: t.id, turn: t}
+	a.run = &a.active
 	if a.req.Stream {
 		a.run.first = t.feed.Follow(0)
 	}
 	if damage := begun.Session.Damage(); damage != nil {
-		e.workers.do(func() { t.end(damage) }) // what the model would see is unknown
+		e.workers.do(jobFunc(func() { t.end(damage) })) // what the model would see is unknown
 	} else {
-		e.workers.do(t.work)
+		e.workers.do(t)
 	}
 	return nil
 }

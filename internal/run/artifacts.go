@@ -20,51 +20,50 @@ func filesOf(key session.Key) artifact.Place {
 	return artifact.Place{App: key.App, User: key.User, Session: key.ID}
 }
 
-// files are the files of the session as agents see them. Saved files are scrubbed
+// turnFiles are the files of the session as agents see them. Saved files are scrubbed
 // of the secrets that tools of the run have received, because other users can read
-// them.
-func (t *turn) files() tool.Artifacts {
-	all := t.engine.cfg.Artifacts.In(filesOf(t.req.Key))
-	if t.creds == nil {
-		return all
-	}
-	return &cleanFiles{all, t.creds}
-}
+// them. It is the turn itself, since most runs use no files (BenchmarkRun in package
+// bench).
+type turnFiles turn
 
-type cleanFiles struct {
-	tool.Artifacts
-	creds Credentials
-}
+var _ tool.Artifacts = (*turnFiles)(nil)
 
-func (c *cleanFiles) name(name string) string { return agentrt.ScrubText(c.creds, name) }
+func (f *turnFiles) all() tool.Artifacts { return f.engine.cfg.Artifacts.In(filesOf(f.req.Key)) }
+
+func (f *turnFiles) clean(text string) string { return agentrt.ScrubText(f.creds, text) }
 
 // Save saves a file without secrets. It also scrubs the name, because the event
 // with the name is scrubbed.
-func (c *cleanFiles) Save(ctx context.Context, a tool.Artifact, content io.Reader) (*tool.Artifact, error) {
-	a.Name, a.FileURI, a.MIMEType = c.name(a.Name), agentrt.ScrubText(c.creds, a.FileURI), agentrt.ScrubText(c.creds, a.MIMEType)
+func (f *turnFiles) Save(ctx context.Context, a tool.Artifact, content io.Reader) (*tool.Artifact, error) {
+	if f.creds == nil {
+		return f.all().Save(ctx, a, content)
+	}
+	a.Name, a.FileURI, a.MIMEType = f.clean(a.Name), f.clean(a.FileURI), f.clean(a.MIMEType)
 	if len(a.CustomMetadata) > 0 {
 		doc, err := json.Marshal(a.CustomMetadata)
 		if err != nil {
 			return nil, err
 		}
 		a.CustomMetadata = nil
-		if err := json.Unmarshal(c.creds.Scrub(doc), &a.CustomMetadata); err != nil {
+		if err := json.Unmarshal(f.creds.Scrub(doc), &a.CustomMetadata); err != nil {
 			return nil, err
 		}
 	}
-	return c.Artifacts.Save(ctx, a, c.creds.ScrubFile(content))
+	return f.all().Save(ctx, a, f.creds.ScrubFile(content))
 }
 
-func (c *cleanFiles) Open(ctx context.Context, name string, version int64) (*tool.Artifact, io.ReadSeekCloser, error) {
-	return c.Artifacts.Open(ctx, c.name(name), version)
+func (f *turnFiles) Open(ctx context.Context, name string, version int64) (*tool.Artifact, io.ReadSeekCloser, error) {
+	return f.all().Open(ctx, f.clean(name), version)
 }
 
-func (c *cleanFiles) Versions(ctx context.Context, name string) ([]*tool.Artifact, error) {
-	return c.Artifacts.Versions(ctx, c.name(name))
+func (f *turnFiles) List(ctx context.Context) ([]string, error) { return f.all().List(ctx) }
+
+func (f *turnFiles) Versions(ctx context.Context, name string) ([]*tool.Artifact, error) {
+	return f.all().Versions(ctx, f.clean(name))
 }
 
-func (c *cleanFiles) Delete(ctx context.Context, name string) error {
-	return c.Artifacts.Delete(ctx, c.name(name))
+func (f *turnFiles) Delete(ctx context.Context, name string) error {
+	return f.all().Delete(ctx, f.clean(name))
 }
 
 // removeFiles deletes the files of deleted sessions. Failed deletions are repeated

@@ -327,7 +327,7 @@ func (t *turn) discard() {
 // next starts the next queued run, if any.
 func (t *turn) next(queued bool) {
 	if queued {
-		t.engine.workers.do(func() { t.engine.claim(t.req.Key) })
+		t.engine.workers.do(jobFunc(func() { t.engine.claim(t.req.Key) }))
 	}
 }
 

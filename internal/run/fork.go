@@ -165,7 +165,7 @@ func (e *Engine) Rewind(ctx context.Context, key session.Key, invocation string)
 	}
 	queued, failed := e.cfg.Store.End(ctx, key, epoch, end)
 	if queued {
-		e.workers.do(func() { e.claim(key) })
+		e.workers.do(jobFunc(func() { e.claim(key) }))
 	}
 	if err = errors.Join(err, failed); err != nil {
 		return nil, storeError("rewind the session", err)

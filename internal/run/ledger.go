@@ -25,6 +25,7 @@ type ledger struct {
 	logged  counted // of the events in the log
 	private counted // of agents that are tools, whose events are not in the log
 	calls   []openCall
+	first   [1]openCall // where calls begins, which saves an allocation (BenchmarkRun)
 	errors  []branchError
 }
 
@@ -111,6 +112,9 @@ func (l *ledger) add(ev *event.Event) {
 	for _, p := range ev.Content.Parts {
 		switch {
 		case p.FunctionCall != nil:
+			if l.calls == nil {
+				l.calls = l.first[:0]
+			}
 			l.calls = append(l.calls, openCall{
 				id: p.FunctionCall.ID, name: p.FunctionCall.Name, author: ev.Author, branch: ev.Branch,
 				long: slices.Contains(ev.LongRunningToolIDs, p.FunctionCall.ID),

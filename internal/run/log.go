@@ -9,6 +9,7 @@ import (
 
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/agentrt"
+	"github.com/parley-run/parley/internal/memory"
 	"github.com/parley-run/parley/internal/sessionrt"
 	"github.com/parley-run/parley/session"
 	"github.com/parley-run/parley/tool"
@@ -30,6 +31,10 @@ type log struct {
 	undo     map[string]json.RawMessage // the previous values of the session's own state that the run has changed
 	calls    map[string]struct{}        // the ids of the calls in the first searched events
 	searched int
+
+	// What the agents need that see the log: one allocation with it (BenchmarkRun).
+	invocation agentrt.Invocation
+	memory     memory.Of
 }
 
 var _ Log = (*log)(nil)

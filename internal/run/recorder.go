@@ -12,6 +12,7 @@ import (
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/agentrt"
 	"github.com/parley-run/parley/internal/broker"
+	"github.com/parley-run/parley/internal/ident"
 	"github.com/parley-run/parley/internal/redact"
 	"github.com/parley-run/parley/internal/run/stream"
 	"github.com/parley-run/parley/internal/sessionrt"
@@ -45,6 +46,10 @@ type recorder struct {
 	redactor stream.Redactor
 	latest   float64 // timestamp of the latest event
 	closed   bool    // nothing is recorded any more
+
+	ids   string                      // of the next events; see newID
+	alone [usualEvents]*session.Entry // see only
+	used  int                         // of alone
 
 	doubt atomic.Bool // something may be stored that is not known here; does not require the slot
 }
@@ -105,7 +110,7 @@ func (r *recorder) stamp(ev *event.Event) {
 func (r *recorder) entry(ev *event.Event) (*session.Entry, error) {
 	r.stamp(ev)
 	if ev.ID == "" {
-		ev.ID = event.NewID()
+		ev.ID = r.newID()
 	}
 	ev.Actions.StateDelta = sessionrt.WithoutTemp(ev.Actions.StateDelta)
 	entry, err := session.NewEntry(ev)
@@ -113,6 +118,29 @@ func (r *recorder) entry(ev *event.Event) (*session.Entry, error) {
 		return nil, err
 	}
 	return entry, r.scrub(entry)
+}
+
+// newID returns an id for an event. The ids of most runs are one allocation
+// (BenchmarkRun in package bench).
+func (r *recorder) newID() string {
+	if r.ids == "" {
+		r.ids = ident.Events(usualEvents)
+	}
+	id := r.ids[:ident.EventSize]
+	r.ids = r.ids[ident.EventSize:]
+	return id
+}
+
+// only returns a list of one entry, which a store may keep. The lists of most runs
+// are a part of the turn, which saves allocations (BenchmarkRun in package bench).
+func (r *recorder) only(entry *session.Entry) []*session.Entry {
+	if r.used == len(r.alone) {
+		return []*session.Entry{entry}
+	}
+	i := r.used
+	r.alone[i] = entry
+	r.used++
+	return r.alone[i:r.used:r.used]
 }
 
 // prepare encodes an event that changes the state. It returns the changes with those
@@ -142,7 +170,7 @@ func (r *recorder) append(ev *event.Event) (*session.Entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := r.flush(entry); err != nil {
+	if err := r.flush(r.only(entry)...); err != nil {
 		return nil, err
 	}
 	r.log.append(ev, delta)

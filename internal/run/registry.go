@@ -66,7 +66,11 @@ func (r *registry) admit(t *turn, maxRuns int) error {
 func (r *registry) add(t *turn) {
 	r.wg.Add(1)
 	r.turns[t.id] = t
-	r.sessions[t.hint] = append(r.sessions[t.hint], t)
+	same := r.sessions[t.hint]
+	if same == nil {
+		same = t.alone[:0]
+	}
+	r.sessions[t.hint] = append(same, t)
 	if r.users != nil {
 		r.users[t.user()] = append(r.users[t.user()], t)
 	}

@@ -35,7 +35,8 @@ type turn struct {
 	creds  Credentials // nil if logins are not supported
 	hint   uint64      // of the session
 
-	ctx    context.Context //nolint:containedctx // ends with the turn
+	base   bounded.Context // of the run, without the end of its request
+	ctx    context.Context //nolint:containedctx // base, and ends with the turn
 	cancel context.CancelCauseFunc
 	done   chan struct{} // closed when the turn is over
 
@@ -43,6 +44,8 @@ type turn struct {
 	ledger   ledger
 	recorder recorder
 	trace    trace
+
+	alone [1]*turn // where the registry keeps a turn without others of its session (BenchmarkRun)
 
 	held   atomic.Int64 // the epoch, while the turn has it
 	defers bool         // see deferral; set before the agents run
@@ -65,12 +68,12 @@ type interruption struct {
 }
 
 func (e *Engine) newTurn(ctx context.Context, id string, req *Request, root *agent.Agent, creds Credentials) *turn {
-	ctx = bounded.With(ctx, &e.cfg.Bounds)
 	t := &turn{engine: e, req: req, root: root, creds: creds, id: id, hint: req.Key.Hint(), done: make(chan struct{})}
+	t.base = bounded.Context{Context: ctx, Limits: &e.cfg.Bounds}
 	t.ledger.prices = e.cfg.Prices
-	t.ctx, t.cancel = context.WithCancelCause(ctx)
+	t.ctx, t.cancel = context.WithCancelCause(&t.base)
 	t.recorder = recorder{
-		engine: e, ctx: ctx, key: req.Key, run: id, metadata: req.CustomMetadata, creds: creds, ledger: &t.ledger,
+		engine: e, ctx: &t.base, key: req.Key, run: id, metadata: req.CustomMetadata, creds: creds, ledger: &t.ledger,
 		owner: t, slot: make(chan struct{}, 1), redactor: stream.NewRedactor(creds),
 		deferral: deferral{feed: &t.feed},
 	}
@@ -293,11 +296,13 @@ func (t *turn) drive(takeover bool) {
 	if log == nil {
 		return // it was ended before it could begin
 	}
-	inv := &agentrt.Invocation{
+	log.memory = memory.Of{Sessions: cfg.Store.Sessions, Memories: cfg.Store.Memories, Key: t.req.Key}
+	inv := &log.invocation
+	*inv = agentrt.Invocation{
 		App: t.req.Key.App, User: t.req.Key.User, Session: t.req.Key.ID, ID: t.id,
 		UserContent: t.req.Message, Stream: t.req.Stream, Log: log,
 		MaxModelCalls: int64(cfg.MaxModelCalls), Resume: log.resume, Takeover: takeover,
-		Artifacts: t.files(), Memory: memory.Of(cfg.Store.Sessions, cfg.Store.Memories, t.req.Key),
+		Artifacts: (*turnFiles)(t), Memory: &log.memory,
 		Unseen: t.countPrivate, Tools: t.req.Tools, Call: t.req.Call,
 	}
 	if cfg.Limits.hasBudget() {

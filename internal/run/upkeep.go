@@ -206,14 +206,14 @@ func (e *Engine) claim(key session.Key) {
 	} else {
 		err = errors.Join(err, appErr)
 	}
-	e.workers.do(func() {
+	e.workers.do(jobFunc(func() {
 		if err != nil {
 			t.refuse(begun, err)
 			return
 		}
 		e.upkeep.checkStop(t) // a request may have come between the claim and the registration
 		t.resume(begun)
-	})
+	}))
 }
 
 // changed is called when another process has changed a session.
@@ -221,7 +221,7 @@ func (u *upkeep) changed(hint uint64) {
 	e := u.engine
 	e.turns.wake(hint)
 	for _, t := range e.turns.ofSession(hint) {
-		e.workers.do(func() { u.checkStop(t) })
+		e.workers.do(jobFunc(func() { u.checkStop(t) }))
 	}
 }
 
