@@ -101,8 +101,8 @@ func (s *Server) observe(next http.Handler) http.Handler {
 		if id == "" || session.CheckIdentifier(requestIDHeader, id) != nil {
 			id = event.NewID()
 		}
-		w.Header()[requestIDHeader] = []string{id}
-		out := &writer{ResponseWriter: w}
+		out := &writer{ResponseWriter: w, id: [1]string{id}}
+		w.Header()[requestIDHeader] = out.id[:]
 		if s.Observer != nil {
 			var request Observed
 			r, request = s.Observer.Request(r, id)
@@ -165,6 +165,7 @@ func (s *Server) streaming() (ended func()) {
 type writer struct {
 	http.ResponseWriter
 	status int
+	id     [1]string // of the request, in its header
 }
 
 func (w *writer) WriteHeader(status int) {

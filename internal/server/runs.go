@@ -24,11 +24,13 @@ const (
 
 // start starts the run that a request asks for.
 func (s *Server) start(w http.ResponseWriter, r *http.Request, req *runRequest) (*run.Run, error) {
-	start := s.Engine.Start
+	var started *run.Run
+	var err error
 	if req.webhook != nil {
-		start = func(ctx context.Context, _ run.Request) (*run.Run, error) { return s.startTelling(ctx, req) }
+		started, err = s.startTelling(r.Context(), req)
+	} else {
+		started, err = s.Engine.Start(r.Context(), req.Request)
 	}
-	started, err := start(r.Context(), req.Request)
 	if err != nil {
 		return nil, about(req.Key, err)
 	}
