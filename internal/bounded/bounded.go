@@ -85,6 +85,9 @@ func tooLarge(what string, limit int64) *Error {
 
 // CheckCalls reports whether a response of a model may have n calls.
 func CheckCalls(ctx context.Context, n int) error {
+	if n <= 1 { // no limit is less
+		return nil
+	}
 	if most := From(ctx).ToolCalls; n > most {
 		return &Error{fmt.Sprintf("a response of the model must not have more than %d calls of tools; the operator of the server can allow more (--max_tool_calls)", most)}
 	}
@@ -234,6 +237,7 @@ func ReadAll(src io.ReadCloser, limit int64, what string) ([]byte, error) {
 
 // Budget bounds the results of all calls in one response of a model together.
 type Budget struct {
+	each  int64 // the limit of one result
 	limit int64
 	left  atomic.Int64
 
@@ -250,7 +254,8 @@ func NewBudget(ctx context.Context) *Budget {
 
 // Begin makes b, which must be new, the budget of one response.
 func (b *Budget) Begin(ctx context.Context) {
-	b.limit = resultsPerStep * From(ctx).ToolResult
+	b.each = From(ctx).ToolResult
+	b.limit = resultsPerStep * b.each
 	b.left.Store(b.limit)
 }
 
@@ -296,7 +301,13 @@ func Fits(ctx context.Context, n int64) error {
 	if s != nil {
 		s.budget.left.Add(s.taken.Swap(0))
 	}
-	if limit := From(ctx).ToolResult; n > limit {
+	var limit int64
+	if s != nil {
+		limit = s.budget.each
+	} else {
+		limit = From(ctx).ToolResult
+	}
+	if n > limit {
 		return fmt.Errorf("%w, and this one has %s", tooLarge("the result", limit), Size(n))
 	}
 	if s == nil {

@@ -23,8 +23,7 @@ import (
 // recorder writes the events of one run, in order, to the store, to
 // the log that the agents see, and to the ledger.
 //
-// A writer holds the slot. The slot is not a mutex, because it is held during calls
-// to the store: waiting for it can be cancelled, and code that must answer
+// A writer holds the slot, during calls to the store too: code that must answer
 // immediately does not need it. The methods and fields below require the slot,
 // unless they say otherwise.
 type recorder struct {
@@ -37,7 +36,7 @@ type recorder struct {
 	ledger   *ledger
 	owner    interface{ fenced() } // told when the session has another owner
 
-	slot chan struct{}
+	slot
 	deferral
 
 	epoch    int64 // 0 until the run has begun
@@ -53,27 +52,6 @@ type recorder struct {
 
 	doubt atomic.Bool // something may be stored that is not known here; does not require the slot
 }
-
-// acquire waits for the slot. It fails with the cause of ctx if that is done first.
-func (r *recorder) acquire(ctx context.Context) error {
-	select {
-	case r.slot <- struct{}{}: // the usual case does not need ctx.Done, which allocates (BenchmarkRun)
-		return nil
-	default:
-	}
-	select {
-	case r.slot <- struct{}{}:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-}
-
-// lock waits for the slot without a limit, because the end of a run must be
-// recorded.
-func (r *recorder) lock() { r.slot <- struct{}{} }
-
-func (r *recorder) unlock() { <-r.slot }
 
 // begin sets what the store has assigned to the run.
 func (r *recorder) begin(begun *session.Begun) {

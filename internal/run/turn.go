@@ -74,7 +74,7 @@ func (e *Engine) newTurn(ctx context.Context, id string, req *Request, root *age
 	t.ctx, t.cancel = context.WithCancelCause(&t.base)
 	t.recorder = recorder{
 		engine: e, ctx: &t.base, key: req.Key, run: id, metadata: req.CustomMetadata, creds: creds, ledger: &t.ledger,
-		owner: t, slot: make(chan struct{}, 1), redactor: stream.NewRedactor(creds),
+		owner: t, redactor: stream.NewRedactor(creds),
 		deferral: deferral{feed: &t.feed},
 	}
 	t.recorder.journal.recorder, t.recorder.journal.enabled = &t.recorder, e.cfg.Lease != 0
