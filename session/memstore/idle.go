@@ -83,7 +83,9 @@ func (r *record) pack() {
 	for _, e := range r.entries {
 		e.Release()
 	}
-	r.spare = nil
+	if r.runs != nil {
+		r.runs.spare = nil
+	}
 	if r.calls != nil {
 		r.calls.Release()
 	}

@@ -100,7 +100,6 @@ type record struct {
 	listed  bool             // idle has it
 	unused  uint8            // how often idle has found it unused
 	entries []*session.Entry // append-only, so that readers may share it
-	spare   []session.Entry  // for those to come, which saves allocations (BenchmarkRun in package bench)
 	calls   *session.CallIndex
 	rewound int64
 	created time.Time
@@ -309,7 +308,7 @@ func (m *Backend) unlink(rec *record) {
 // must be held.
 func (m *Backend) leave(rec *record) {
 	rec.gone, rec.runs = true, nil
-	rec.entries, rec.spare, rec.calls = nil, nil, nil // idle may have it for a while
+	rec.entries, rec.calls = nil, nil // idle may have it for a while
 	m.outbox.leave(rec)
 	m.recordings.forget(rec)
 	m.setBusy(rec, false)
@@ -353,13 +352,18 @@ const usualEvents = 4
 // append, like all methods of record below, requires rec.mu.
 func (r *record) append(entries []*session.Entry, apply func(session.State), now time.Time) {
 	// The entries of the caller have their events for as long as the caller has them.
+	var spare []session.Entry
+	least := 0
+	if r.runs != nil {
+		spare, least = r.runs.spare, usualEvents
+	}
 	for i, e := range entries {
 		e.Seq = int64(len(r.entries)) + 1
-		if len(r.spare) == 0 {
-			r.spare = make([]session.Entry, max(usualEvents, len(entries)-i))
+		if len(spare) == 0 {
+			spare = make([]session.Entry, max(least, len(entries)-i))
 		}
-		kept := &r.spare[0]
-		r.spare = r.spare[1:]
+		kept := &spare[0]
+		spare = spare[1:]
 		ev, err := e.Decode()
 		e.CopyTo(kept)
 		r.entries = append(r.entries, kept)
@@ -372,6 +376,9 @@ func (r *record) append(entries []*session.Entry, apply func(session.State), now
 		if ev.Actions.RewindBeforeInvocationID != "" {
 			r.rewound = e.Seq
 		}
+	}
+	if r.runs != nil {
+		r.runs.spare = spare
 	}
 	if len(entries) > 0 && now.After(r.updated) { // clocks may go back
 		r.updated = now
