@@ -251,6 +251,11 @@ test('each metric has a model that judges', async () => {
   expect(judges).toMatchObject({ final_response_match_v2: { judgeModel: 'poet', numSamples: 1 }, rubric_based_final_response_quality_v1: { judgeModel: 'critic', numSamples: 3 } });
 });
 
+function signal(): [Promise<void>, () => void] {
+  let send!: () => void;
+  return [new Promise((resolve) => (send = resolve)), send];
+}
+
 test('a case is written by hand, edited and deleted', async () => {
   const page = await open('/ui/apps/story/evals', { expected: /409/ });
   await page.getByRole('button', { name: 'New set' }).first().click();
@@ -292,6 +297,33 @@ test('a case is written by hand, edited and deleted', async () => {
   await page.getByRole('textbox', { name: 'User', exact: true }).fill('ann');
   await save.click();
   await expect.poll(async () => (await call<{ evalCases: unknown[] }>('GET', '/dev/apps/story/eval_sets/written')).evalCases).toMatchObject([{ conversation: [{}], sessionInput: { userId: 'ann' } }]);
+  // What is read again, here after saving, with a change by another client, replaces no edits.
+  const [asked, wasAsked] = signal();
+  const [edited, wasEdited] = signal();
+  await page.route('**/dev/apps/story/eval_sets/written', async (route) => {
+    if (route.request().method() !== 'GET') return route.continue();
+    const response = await route.fetch();
+    const set = (await response.json()) as { evalCases: { sessionInput: { userId: string } }[] };
+    set.evalCases[0]!.sessionInput.userId = 'eve';
+    wasAsked();
+    await edited;
+    return route.fulfill({ response, json: set });
+  });
+  const answer = page.getByLabel('Expected answer');
+  const user = page.getByRole('textbox', { name: 'User', exact: true });
+  await answer.fill('I tell long stories.');
+  await save.click();
+  await asked;
+  await answer.fill('I tell short stories.');
+  wasEdited();
+  await page.getByText('The case was changed elsewhere while you edited it').waitFor();
+  expect(await answer.inputValue()).toBe('I tell short stories.');
+  expect(await user.inputValue()).toBe('ann');
+  await look(page, 'eval-case-changed');
+  await page.getByRole('button', { name: 'Discard your edits' }).click();
+  await expect.poll(() => user.inputValue()).toBe('eve');
+  expect(await answer.inputValue()).toBe('I tell long stories.');
+  await page.unroute('**/dev/apps/story/eval_sets/written');
   await page.goto(new URL('/ui/apps/story/newcase/written', page.url()).href);
   await page.getByLabel('Name of the case').fill('hello_who_are_you');
   await page.getByText('The set has a case with this name.').waitFor();

@@ -58,6 +58,18 @@ function edited(app: string, from: Case, about: About, turns: { draft: Draft; fr
   };
 }
 
+/** What is edited of a case. */
+interface Form {
+  from: Case;
+  about: About;
+  turns: { draft: Draft; from: Invocation }[];
+}
+
+const formOf = (from: Case): Form => ({ from, about: aboutOf(from), turns: from.conversation!.map((turn) => ({ draft: draftOf(turn), from: turn })) });
+
+const isChanged = ({ from, about, turns }: Form) =>
+  JSON.stringify(about) !== JSON.stringify(aboutOf(from)) || turns.length !== from.conversation!.length || turns.some((t, i) => t.from !== from.conversation![i] || JSON.stringify(t.draft) !== JSON.stringify(draftOf(t.from)));
+
 /** A turn of which nothing is known yet. The id tells it from those that there are. */
 function newTurn(others: Invocation[]): Invocation {
   let n = others.length + 1;
@@ -81,7 +93,7 @@ export function NewCaseScreen({ app, set }: { app: string; set: string }) {
 export default function CaseScreen({ app, set, id }: { app: string; set: string; id: string }) {
   const one = useQuery({ queryKey: setKey(app, set), queryFn: ({ signal }) => ask<EvalSet>(evalCalls.set(app, set), signal) });
   const found = one.data?.evalCases.find((c) => c.evalId === id);
-  if (found?.conversation) return <Editor key={one.dataUpdatedAt} app={app} set={set} one={found} />;
+  if (found?.conversation) return <Editor app={app} set={set} one={found} />;
   return (
     <Screen title={<><Crumbs list={[['Evaluation', toEvals.sets(app)], [set, toEvals.set(app, set)]]} />{id}</>} call={evalCalls.set(app, set)}>
       {one.isPending && <Loading what="the case" />}
@@ -94,12 +106,17 @@ export default function CaseScreen({ app, set, id }: { app: string; set: string;
 /** Edits a case or, where taken has the names of the others, a new one. */
 function Editor({ app, set, one, taken }: { app: string; set: string; one: Case; taken?: string[] }) {
   const client = useQueryClient();
-  const [about, setAbout] = useState(() => aboutOf(one));
-  const [turns, setTurns] = useState(() => one.conversation!.map((from) => ({ draft: draftOf(from), from })));
+  const [form, setForm] = useState(() => formOf(one));
+  const { from, about, turns } = form;
+  const setAbout = (to: About) => setForm({ ...form, about: to });
+  const setTurns = (to: Form['turns']) => setForm({ ...form, turns: to });
   const [deleting, setDeleting] = useState(false);
   const name = taken && !about.name.trim() ? caseName(turns[0]!.draft.user, taken) : about.name;
-  const next = edited(app, one, { ...about, name }, turns);
-  const changed = taken !== undefined || JSON.stringify(about) !== JSON.stringify(aboutOf(one)) || turns.length !== one.conversation!.length || turns.some((t, i) => t.from !== one.conversation![i] || JSON.stringify(t.draft) !== JSON.stringify(draftOf(t.from)));
+  const next = edited(app, from, { ...about, name }, turns);
+  const changed = taken !== undefined || isChanged(form);
+  // What is read again must not replace what was edited.
+  const other = from !== one && JSON.stringify(from) !== JSON.stringify(one);
+  if (from !== one && !changed) setForm(formOf(one));
   const wrongState = !objectOf(about.state);
   const used = taken?.includes(next.evalId);
   const silent = turns.some((t) => !t.draft.user.trim() && !t.from.userContent.parts?.some((p) => p.text === undefined));
@@ -111,6 +128,10 @@ function Editor({ app, set, one, taken }: { app: string; set: string; one: Case;
     void ask(call)
       .then(async () => {
         say('The case is saved.');
+        if (!taken) {
+          client.setQueryData<EvalSet>(setKey(app, set), (old) => old && { ...old, evalCases: old.evalCases.map((c) => (c.evalId === next.evalId ? next : c)) });
+          setForm((now) => (now === form ? formOf(next) : { ...now, from: next }));
+        }
         await reread();
         if (taken) navigate(toEvals.case(app, set, next.evalId), { replace: true });
       })
@@ -131,6 +152,11 @@ function Editor({ app, set, one, taken }: { app: string; set: string; one: Case;
         </>
       }
     >
+      {changed && other && !taken && (
+        <p role="status" className="mb-3 rounded-md border border-wait/50 bg-waittint px-4 py-2">
+          The case was changed elsewhere while you edited it. Saving overwrites that change. <button type="button" className="text-accent underline" onClick={() => setForm(formOf(one))}>Discard your edits</button>
+        </p>
+      )}
       <Card title="Session">
         <div className={`grid gap-3 sm:grid-cols-2 ${taken ? 'sm:[&>:last-child]:col-span-2' : ''}`}>
           {taken && <Field label="Name of the case" note={used ? <span className="text-bad">The set has a case with this name.</span> : 'Letters, digits, _, - and .'}><input autoFocus className="field w-full" placeholder={name} value={about.name} onChange={(e) => setAbout({ ...about, name: e.target.value })} /></Field>}
