@@ -75,8 +75,9 @@ func (k *Kept) Add(ordinal, timeline int64, entries ...*session.Entry) {
 	l.until, l.texts, l.size = added.until, append(l.texts, added.texts...), l.size+added.size
 }
 
-// Take removes what is held of a session until a sequence number, and returns the change of an index that has the entries
-// before that, until another one. ok is false if they have to be read, or are too many for one change.
+// Take returns the change of an index that has the entries of a session until the sequence number indexed and is to have those
+// until another one, and removes what the change has. ok is false if entries have to be read, or are too many for one change;
+// then all that is held of the session is removed.
 func (k *Kept) Take(prefix string, ordinal, timeline, indexed, until int64) (step Step, ok bool) {
 	k.mu.Lock()
 	l := k.logs[ordinal]

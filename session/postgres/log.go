@@ -273,6 +273,9 @@ func (s *backend) Append(ctx context.Context, key session.Key, epoch int64, note
 		s.confirmed(epoch, since, 0, entries...)
 		s.keep(key, s.ordinalOf(epoch), since, entries...)
 	}
+	if err == nil {
+		s.changed(key)
+	}
 	return err
 }
 
@@ -280,12 +283,16 @@ func (s *backend) Append(ctx context.Context, key session.Key, epoch int64, note
 func (s *backend) Patch(ctx context.Context, key session.Key, entry *session.Entry) error {
 	c := changesOf(key, nil, []*session.Entry{entry}, false)
 	q := query{sqlPatch, append(c.args(), nonceOf(ctx), false)}
-	return s.extend(ctx, "changing a session", c, 0, nil, q, q, session.ErrNotFound)
+	err := s.extend(ctx, "changing a session", c, 0, nil, q, q, session.ErrNotFound)
+	if err == nil {
+		s.changed(key)
+	}
+	return err
 }
 
 // extend runs a statement that appends, and makes sure that it takes effect once.
 // full is the statement for repeated attempts. shared, unless nil, is the change for a
-// transaction with others. epoch is 0 for a change that needs none.
+// transaction with others. epoch is 0 for a change that needs none. The caller calls changed.
 func (s *backend) extend(ctx context.Context, what string, c *changes, epoch int64, shared *change, first, full query, refused error) error {
 	alone := func(ctx context.Context, conn *pgxpool.Conn, again bool) error {
 		err := s.check(ctx, conn, c.key, epoch)
@@ -313,7 +320,6 @@ func (s *backend) extend(ctx context.Context, what string, c *changes, epoch int
 	if shared.made() {
 		c.number(shared.base)
 	}
-	s.changed(c.key)
 	return nil
 }
 

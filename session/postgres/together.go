@@ -16,8 +16,9 @@ import (
 // lock is the weakest one for an update: those who index a session, or store a recording,
 // lock it only against being deleted. A session that has changed since the statement began
 // is omitted, too: it is no longer in the place in which it was found. Each session is looked
-// up by itself. In a join, a planner that has seen a small table reads all of it, also
-// when it has become large (bench, load_postgres).
+// up by itself. The plan of a join that was made for some hundred sessions reads all of
+// them, also when there are many more, until the database has new statistics (bench,
+// load_postgres). That of a lookup does so only if it was made for fewer than about a hundred.
 //
 // $1 to $5 are those of logs.args, which also adds the last three. A statement that uses them
 // has rows s, after the update. Each has a variant without the last three, for changes of no
@@ -102,9 +103,9 @@ func endTogether(state string) string {
 
 // takeTogether: $6 ids, $7 requests, $8 idempotency keys, $9 fingerprints, $10 nonces, $11 and
 // $12 Read.After and Read.Of, $13 owner, $14 lease, $15 mostRead, $16 users, $17 applications.
-// The rows have the session as it was when the statement began, with its state and the
-// entries that the caller has not read. They fit together: whatever changes the state of
-// a session or its log changes the session, too. A subquery for the idempotency key instead of
+// The rows have the session after the update, with its state and the entries that the caller
+// has not read as they were before. They fit together: whatever changes a session's own
+// state or its log changes the session, too. A subquery for the idempotency key instead of
 // EXISTS is never hashed, which reads the keys of all sessions.
 func takeTogether(state string) string {
 	return `WITH l AS (
