@@ -83,9 +83,6 @@ func (r *record) pack() {
 	for _, e := range r.entries {
 		e.Release()
 	}
-	if r.runs != nil {
-		r.runs.spare = nil
-	}
 	if r.calls != nil {
 		r.calls.Release()
 	}
