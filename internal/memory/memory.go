@@ -19,17 +19,17 @@ const (
 	maxAsked = 64 // words of a question that count
 )
 
-// Of is the memory of the user of a session, for the session's calls.
-type Of struct {
+// Session is the memory of the user of a session, for the calls of the session.
+type Session struct {
 	Sessions session.Sessions
 	Memories session.Memories
 	Key      session.Key
 }
 
-var _ tool.Memory = (*Of)(nil)
+var _ tool.Memory = (*Session)(nil)
 
 // Search finds texts that are related to a question.
-func (m *Of) Search(ctx context.Context, question string) ([]*tool.Remembered, error) {
+func (m *Session) Search(ctx context.Context, question string) ([]*tool.Remembered, error) {
 	words := Words(question)
 	if len(words) == 0 {
 		return nil, nil
@@ -50,12 +50,12 @@ func (m *Of) Search(ctx context.Context, question string) ([]*tool.Remembered, e
 }
 
 // AddSession adds the texts of the session.
-func (m *Of) AddSession(ctx context.Context) error {
+func (m *Session) AddSession(ctx context.Context) error {
 	return Add(ctx, m.Sessions, m.Memories, m.Key)
 }
 
 // AddOther adds the texts of another session of the user.
-func (m *Of) AddOther(ctx context.Context, id string) error {
+func (m *Session) AddOther(ctx context.Context, id string) error {
 	key := m.Key
 	key.ID = id
 	return Add(ctx, m.Sessions, m.Memories, key)

@@ -34,7 +34,7 @@ type log struct {
 
 	// What the agents need that see the log: one allocation with it (BenchmarkRun).
 	invocation agentrt.Invocation
-	memory     memory.Of
+	memory     memory.Session
 }
 
 var _ Log = (*log)(nil)

@@ -72,7 +72,7 @@ func (e *Engine) Tools(ctx context.Context, app, user string) ([]agentrt.Offer, 
 	key := session.Key{App: app, User: user}
 	inv := &agentrt.Invocation{
 		App: app, User: user, UserContent: &event.Content{Role: event.RoleUser}, Log: agentrt.NewPrivateLog(nil, nil),
-		Models: e.cfg.Models, Memory: &memory.Of{Sessions: e.cfg.Store.Sessions, Memories: e.cfg.Store.Memories, Key: key},
+		Models: e.cfg.Models, Memory: &memory.Session{Sessions: e.cfg.Store.Sessions, Memories: e.cfg.Store.Memories, Key: key},
 	}
 	if creds := e.credentials(key); creds != nil {
 		inv.Credentials, inv.Secrets = creds, creds

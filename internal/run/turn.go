@@ -296,7 +296,7 @@ func (t *turn) drive(takeover bool) {
 	if log == nil {
 		return // it was ended before it could begin
 	}
-	log.memory = memory.Of{Sessions: cfg.Store.Sessions, Memories: cfg.Store.Memories, Key: t.req.Key}
+	log.memory = memory.Session{Sessions: cfg.Store.Sessions, Memories: cfg.Store.Memories, Key: t.req.Key}
 	inv := &log.invocation
 	*inv = agentrt.Invocation{
 		App: t.req.Key.App, User: t.req.Key.User, Session: t.req.Key.ID, ID: t.id,
