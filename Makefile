@@ -46,7 +46,9 @@ check: ## Build, vet, and run the quick tests
 export PARLEY_TEST_INSTALL ?= 1
 
 # Packages that start goroutines or share values among them. They are tested with
-# the race detector, all others without: it compiles every dependency once more.
+# the race detector, all others without: it compiles every dependency once more. Those
+# whose dependencies take a minute to compile are tested without it, too: the package
+# parley, and the clients of model providers.
 RACED := ./agent ./agent/workflow ./artifact ./chaos ./conformance ./internal/access ./internal/bounded ./internal/broker/... ./internal/eval \
 	./internal/lru ./internal/outbox ./internal/peer ./internal/retry ./internal/run/... ./internal/schedule ./internal/script/adk ./internal/script/engine/arena ./internal/script/node ./internal/server ./internal/sessionrt \
 	./internal/telemetry ./internal/trigger ./model/internal/... ./model/offline ./model/openai ./model/scripted ./session ./session/memstore ./session/postgres ./tool ./tool/code ./tool/code/container ./tool/mcp ./tool/openapi ./tool/skill
