@@ -29,7 +29,7 @@ func Session() string { return strings.ToLower(cryptorand.Text()) }
 // if n is large enough, but not secret.
 func New(prefix string, n int) string {
 	const letters = "abcdefghijklmnopqrstuvwxyz234567" // 32, so that five bits choose one
-	var short [64]byte                                 // most are, and a run makes some (BenchmarkNew, BenchmarkRun in package bench)
+	var short [64]byte                                 // saves an allocation for most (BenchmarkNew, BenchmarkRun in package bench)
 	id := append(short[:0], prefix...)
 	for n > 0 {
 		bits := rand.Uint64() //nolint:gosec // runtime-seeded ChaCha8; identifiers are not secret

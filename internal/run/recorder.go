@@ -109,8 +109,9 @@ func (r *recorder) newID() string {
 	return id
 }
 
-// only returns a list of one entry, which a store may keep. The lists of most runs
-// are a part of the turn, which saves allocations (BenchmarkRun in package bench).
+// only returns a list of one entry. The lists of most runs are a part of the turn,
+// which saves allocations (BenchmarkRun in package bench): a store that keeps a list
+// keeps the turn.
 func (r *recorder) only(entry *session.Entry) []*session.Entry {
 	if r.used == len(r.alone) {
 		return []*session.Entry{entry}

@@ -165,7 +165,7 @@ func (s *Server) streaming() (ended func()) {
 type writer struct {
 	http.ResponseWriter
 	status int
-	id     [1]string // of the request, in its header
+	id     [1]string // of the request, in the header of the response
 }
 
 func (w *writer) WriteHeader(status int) {
