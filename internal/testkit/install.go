@@ -1,9 +1,10 @@
 package testkit
 
 import (
+	"context"
+	"fmt"
 	"os"
 	"os/exec"
-	"slices"
 	"strconv"
 	"testing"
 )
@@ -17,17 +18,11 @@ func Program(tb testing.TB, what, pkg string, names ...string) string {
 	if path := search(names); path != "" {
 		return path
 	}
-	apt, err := exec.LookPath("apt-get")
-	if err != nil || os.Geteuid() != 0 || !MayInstall() {
+	if !MayInstall() {
 		tb.Fatalf("%s was not found. Install it (on Debian: apt-get install %s), or let the tests do it, as root on Debian, with PARLEY_TEST_INSTALL=1", what, pkg)
 	}
-	wait := []string{"-o", "DPkg::Lock::Timeout=300", "-q"} // other tests install things, too
-	for _, args := range [][]string{{"update"}, {"install", "-y", "--no-install-recommends", pkg}} {
-		cmd := exec.CommandContext(tb.Context(), apt, append(slices.Clone(wait), args...)...) //nolint:gosec // the arguments are ours
-		cmd.Env = append(cmd.Environ(), "DEBIAN_FRONTEND=noninteractive")
-		if out, err := cmd.CombinedOutput(); err != nil {
-			tb.Fatalf("apt-get %v: %v\n%s", args, err, out[max(0, len(out)-2000):])
-		}
+	if err := Install(tb.Context(), pkg); err != nil {
+		tb.Fatal(err)
 	}
 	path := search(names)
 	if path == "" {
@@ -36,15 +31,31 @@ func Program(tb testing.TB, what, pkg string, names ...string) string {
 	return path
 }
 
-// MayInstall reports whether tests may install system packages. CI is set by the
-// usual services for continuous integration.
+// MayInstall reports whether tests may install Debian packages, and can. CI is set by
+// the usual services for continuous integration.
 func MayInstall() bool {
+	if _, err := exec.LookPath("apt-get"); err != nil || os.Geteuid() != 0 {
+		return false
+	}
 	for _, name := range []string{"PARLEY_TEST_INSTALL", "CI"} {
 		if yes, err := strconv.ParseBool(os.Getenv(name)); err == nil && yes { //nolint:forbidigo // of tests
 			return true
 		}
 	}
 	return false
+}
+
+// Install installs a Debian package. The tests of several packages run at the same time:
+// flock has them do it one after the other, since apt-get waits for others only while it
+// unpacks, and fails if another one reads the lists or downloads.
+func Install(ctx context.Context, pkg string) error {
+	const script = `apt-get -q update && apt-get -q -o DPkg::Lock::Timeout=300 install -y --no-install-recommends "$0"`
+	cmd := exec.CommandContext(ctx, "flock", "/var/lib/dpkg", "sh", "-c", script, pkg)
+	cmd.Env = append(cmd.Environ(), "DEBIAN_FRONTEND=noninteractive")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("installing the package %s: %w\n%s", pkg, err, out[max(0, len(out)-2000):])
+	}
+	return nil
 }
 
 func search(names []string) string {

@@ -26,11 +26,10 @@ func binaries(ctx context.Context) (string, error) {
 	if dir := search(ctx); dir != "" {
 		return dir, nil
 	}
-	apt, err := exec.LookPath("apt-get")
-	if err != nil || os.Geteuid() != 0 || !testkit.MayInstall() {
+	if !testkit.MayInstall() {
 		return "", errMissing
 	}
-	if err := install(ctx, apt); err != nil {
+	if err := install(ctx); err != nil {
 		return "", fmt.Errorf("%w (an attempt to install them failed: %w)", errMissing, err)
 	}
 	if dir := search(ctx); dir != "" {
@@ -87,7 +86,7 @@ func executable(path string) bool {
 
 // install gets the programs, but not the server that Debian would set up and
 // start with them.
-func install(ctx context.Context, apt string) error {
+func install(ctx context.Context) error {
 	const dir = "/etc/postgresql-common/createcluster.d"
 	if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // as Debian makes it
 		return fmt.Errorf("configuring the installation: %w", err)
@@ -95,14 +94,5 @@ func install(ctx context.Context, apt string) error {
 	if err := os.WriteFile(filepath.Join(dir, "parley-tests.conf"), []byte("create_main_cluster = false\n"), 0o644); err != nil { //nolint:gosec // others have to read it
 		return fmt.Errorf("configuring the installation: %w", err)
 	}
-	// The tests of several packages may come here at once, and wait for one another.
-	wait := []string{"-o", "DPkg::Lock::Timeout=300", "-q"}
-	for _, args := range [][]string{{"update"}, {"install", "-y", "--no-install-recommends", "postgresql"}} {
-		cmd := exec.CommandContext(ctx, apt, append(slices.Clone(wait), args...)...) //nolint:gosec // the arguments are ours
-		cmd.Env = append(cmd.Environ(), "DEBIAN_FRONTEND=noninteractive")
-		if out, err := cmd.CombinedOutput(); err != nil {
-			return fmt.Errorf("apt-get %s: %w\n%s", args[0], err, out[max(0, len(out)-2000):])
-		}
-	}
-	return nil
+	return testkit.Install(ctx, "postgresql")
 }
