@@ -59,7 +59,12 @@ func inboxCommand(env *Env, cmd *cobra.Command, do func(ctx context.Context, c *
 		defer c.close()
 		return do(cmd.Context(), c, query, args)
 	}
-	section(cmd, "Server, or database", t.define)
+	section(cmd, "Server, or database", func(flags *pflag.FlagSet) {
+		t.define(flags)
+		app, user := flags.Lookup("app_name"), flags.Lookup("user")
+		app.Usage = "`name` of the application (default all; required with a\ndatabase)"
+		user.Usage, user.DefValue = "`id` of the user (default all)", ""
+	})
 	return cmd
 }
 

@@ -22,17 +22,37 @@ import (
 
 // recordingFlags configure what is kept of runs so that they can be repeated.
 type recordingFlags struct {
-	share float64
+	share share
 	ttl   time.Duration
 }
 
+// share is parley.RecordingConfig.Share as a flag. 0 means none there, and what is not
+// given means the default, which is 0 in the configuration.
+type share float64
+
+func (s *share) Set(text string) error {
+	value, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		return err
+	}
+	if value == 0 {
+		value = -1
+	}
+	*s = share(value)
+	return nil
+}
+
+func (s *share) String() string { return strconv.FormatFloat(max(float64(*s), 0), 'g', -1, 64) }
+
+func (s *share) Type() string { return "float64" }
+
 func (r *recordingFlags) define(flags *pflag.FlagSet) {
-	flags.Float64Var(&r.share, "record", 0, "`share` of the runs of which requests to models and\nanswers of models and tools are kept, so that parley\nreplay can compare them: from 0 to 1, -1 for none\n(default 1 for a local server with the developer UI)")
+	flags.Var(&r.share, "record", "`share` of the runs of which requests to models and\nanswers of models and tools are kept, so that parley\nreplay can compare them: from 0, none, to 1, all\n(default 1 for a local server with the developer UI)")
 	flags.DurationVar(&r.ttl, "record_ttl", 7*24*time.Hour, "`time` after which recordings are deleted; 0 means with\ntheir sessions")
 }
 
 func (r *recordingFlags) configure(cfg *parley.Config) {
-	cfg.Recording.Share = r.share
+	cfg.Recording.Share = float64(r.share)
 	if cfg.Recording.TTL = r.ttl; r.ttl == 0 {
 		cfg.Recording.TTL = -1
 	}
