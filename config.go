@@ -72,7 +72,8 @@ type ScriptConfig struct {
 	// rights of the user that the server runs as. Empty means "quickjs".
 	Engine string
 	// EngineMemory is how many bytes of memory each JavaScript engine may use; 0
-	// means 256 MiB. An application can have less, see its package.json.
+	// means 256 MiB. An application can have less: "parley": {"engineMemory": N} in its
+	// package.json.
 	EngineMemory int64
 	// ScratchSize is how many bytes the code of an application may keep in files
 	// below os.tmpdir(); 0 means 256 MiB, a negative one means none. They are
@@ -80,8 +81,9 @@ type ScriptConfig struct {
 	ScratchSize int64
 	// AllowHosts are what the code of the applications may connect to, beside the
 	// public internet: names and addresses, such as "db.internal:5432", with any port
-	// if there is none, and networks, such as "10.0.0.0/8"; "public" is nothing more.
-	// Empty means that it may connect to every address.
+	// if there is none, and networks, such as "10.0.0.0/8". The single entry "public" means
+	// nothing beside the public internet. Empty means that it may connect to every
+	// address. Applications with the engine "node" cannot be limited, and are refused.
 	AllowHosts []string
 	// AllowProcesses lets the applications start processes: MCP servers that
 	// speak on their standard input and output, and Node.js for those that name it
@@ -166,13 +168,14 @@ type ArtifactConfig struct {
 
 // LoginConfig configures the logins of users, for tools that need them.
 type LoginConfig struct {
-	// Key seals the logins: 32 bytes in base64, or a key ring. KeyFile is a file
-	// with one. Without either, a key is made for sessions in memory and, beside
+	// Key seals the logins: 32 bytes in base64, or a keyset of Tink as JSON, which needs
+	// package credential/keyset. KeyFile is the path of a file with either. If both are
+	// empty, a key is made for sessions in memory and, beside
 	// the file, for those in SQLite; with Postgres, agents with tools that need a
 	// login are refused.
 	Key     string
 	KeyFile string
-	// KMS is the key of a key management service that the key ring is wrapped
+	// KMS is the key of a key management service that the keyset is encrypted
 	// with, such as "aws-kms://arn:aws:kms:…" or "gcp-kms://projects/…". The
 	// service is called once, at the start. It needs a program that is built with
 	// -tags kms.
@@ -204,8 +207,9 @@ const (
 
 // AccessConfig configures who may call.
 type AccessConfig struct {
-	// Mode is who may call. Empty means AccessLocal, unless a hosting platform
-	// is in charge; see NetworkConfig.Host.
+	// Mode is who may call. Empty means AccessLocal, and AccessPlatform if other
+	// machines can reach the server because Run listens where PORT says, as
+	// NetworkConfig.Host describes, or because of the listener that Serve gets.
 	Mode AccessMode
 	// OIDC says which identity tokens are accepted, with AccessOIDC.
 	OIDC OIDC
@@ -248,7 +252,8 @@ type OIDC struct {
 	// name, as in "partner=https://login.example.com", which their users have
 	// before their id, as in "partner:1234".
 	Issuers []string
-	// Audiences are what a token may be for. There must be one.
+	// Audiences are the accepted audiences of tokens. At least one is required,
+	// unless ClientID is set.
 	Audiences []string
 	// UserClaim is the claim that is the id of the user; empty means "sub". An
 	// "email" counts if the issuer has verified it.
@@ -259,8 +264,8 @@ type OIDC struct {
 	// them, as in "partner:groups=operators".
 	Admins, Delegates []string
 	// Readers are claims of callers who may look at what any user has, and change
-	// nothing; Reviewers of those who may also give feedback. A caller who is an
-	// administrator or a delegate, too, is that.
+	// nothing; Reviewers of those who may also give feedback. If a caller is also an
+	// administrator or a delegate, that takes precedence.
 	Readers, Reviewers []string
 	// ClientID identifies this server at the first of the Issuers. If it is set,
 	// users of the developer UI sign in there, and the issuer sends them back to

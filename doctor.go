@@ -26,7 +26,7 @@ type Problem struct {
 	Repaired bool
 }
 
-// Unrepaired is the number of problems that are still there.
+// Unrepaired returns the number of problems that are still there.
 func (d *Diagnosis) Unrepaired() int {
 	n := 0
 	for _, p := range d.Problems {

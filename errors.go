@@ -12,8 +12,9 @@ import (
 	"github.com/parley-run/parley/session"
 )
 
-// Errors that a caller can act on. The methods of Server, Run, Sessions and Schedules
-// return errors that wrap one of them; test for them with errors.Is.
+// Errors that a caller can act on. An error of a method of Server, Run, Sessions or
+// Schedules wraps the one that applies, if any; test for them with errors.Is. If ctx is
+// done, the error wraps its cause instead.
 var (
 	// ErrInvalid means that the request can never be accepted as it is: an
 	// identifier, the message, the state or an event in it is not valid, or the

@@ -153,10 +153,11 @@ func (r *EvaluationResult) JSON(server *url.URL) ([]byte, error) {
 	return eval.JSON(r.App, r.results, server)
 }
 
-// Evaluate holds the conversations of evaluation sets with the only application
-// of cfg, and compares what it does with what is expected. Every case has its own
-// session, in memory. The results are also stored in the application's directory.
-// A case that fails is not an error.
+// Evaluate runs the conversations of evaluation sets with the only application of cfg,
+// and compares the results with what the sets expect. Every case has its own session,
+// in memory: Sessions.URL and Artifacts.URL are not used. The results are also stored
+// in the application's directory; an application in Config.Agents has none. A case that
+// fails is not an error.
 func Evaluate(ctx context.Context, cfg Config, e Evaluation) (*EvaluationResult, error) {
 	cfg.Sessions.URL, cfg.Artifacts.URL = "", "" // neither is used
 	s, err := Open(ctx, cfg)

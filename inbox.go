@@ -10,7 +10,7 @@ import (
 // InboxConfig configures what waits for people, such as confirmations.
 type InboxConfig struct {
 	// Rules say who may answer, and what happens without an answer. For each tool, the
-	// first rule counts that fits. Those of an application in a directory may also be in
+	// first rule that matches applies. Those of an application in a directory may also be in
 	// its file inbox.yaml, and come after these. Without a rule, the user of the session
 	// answers.
 	Rules []InboxRule

@@ -88,7 +88,7 @@ type Server struct {
 // listen; Run and Serve do. The server does not end with ctx, but has to be closed,
 // which Run and Serve do.
 //
-// A setting that cannot be used is a *ConfigError.
+// If a field of cfg is invalid, the error is a *ConfigError that names it.
 func Open(ctx context.Context, cfg Config) (*Server, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
@@ -257,8 +257,10 @@ func (c *Config) waitTTL() time.Duration {
 }
 
 // Handler returns the handler of the HTTP API, for programs that have a server of
-// their own. Such a program decides itself who may reach it, and calls Close when it
-// is done. Access and Limits apply here, too.
+// their own. Limits apply to it, and so does Access, unless its mode is empty or
+// AccessLocal: then every caller has all permissions, and the host names of requests
+// are not checked, so that the program must restrict who can reach the handler. The
+// program calls Close when it is done.
 func (s *Server) Handler() http.Handler { return s.handler(nil) }
 
 // handler is for a listener at an address, which may be nil.
@@ -280,7 +282,7 @@ func (s *Server) handler(listening *net.TCPAddr) *server.Server {
 // version is stamped on releases when they are linked.
 var version string
 
-// Version is the version of this module as it was built into the program, or
+// Version returns the version of this module that the program is built with, or
 // "devel".
 func Version() string {
 	if version != "" {

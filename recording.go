@@ -73,7 +73,7 @@ func (r repeated) Ended(row *session.Run, lost bool) {
 // Replay repeats a run that has ended, with recorded answers of models and tools as
 // far as the plan says so, and returns how it differs. The repetition is stored as a
 // session of its own; nothing of the run changes. A plan that cannot be carried out is
-// a *replay.PlanError.
+// a *replay.PlanError; if the run has not ended, the error is replay.ErrActive.
 func (s *Server) Replay(ctx context.Context, key session.Key, runID string, plan replay.Plan) (*replay.Report, error) {
 	report, err := s.replays.Replay(ctx, key, runID, ident.Session(), plan)
 	return report, public(err)

@@ -173,10 +173,10 @@ type Run struct {
 	mu      sync.Mutex // for started.Read
 }
 
-// ID is the id of the run, which is the invocation id of its events.
+// ID returns the id of the run, which is the invocation id of its events.
 func (r *Run) ID() string { return r.started.ID() }
 
-// Key is the session that the run belongs to.
+// Key returns the session that the run belongs to.
 func (r *Run) Key() session.Key { return r.started.Key() }
 
 // Repeated reports whether the request was a repetition of an earlier one with
@@ -274,9 +274,10 @@ func (r *Result) Text() string {
 	return ""
 }
 
-// Wait waits for the end of the run. If the run has not completed, the error says
-// why, as that of Events does, and also for failures that an event reports; the
-// result is there all the same, unless the message was refused.
+// Wait waits for the end of the run. If the run failed or was cancelled, it returns
+// the result and an error, as Events does, also for a failure that an event reports.
+// The result is nil if the message was refused, if ctx is done first, or if the run
+// cannot be read.
 func (r *Run) Wait(ctx context.Context) (*Result, error) {
 	got, err := r.started.Wait(ctx)
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/parley-run/parley/session"
 )
 
-// Schedules are the schedules of a server, for programs that use them in process.
-// Its methods are safe for concurrent use.
+// Schedules gives programs access to the schedules of a server, in process. Its methods
+// are safe for concurrent use.
 type Schedules struct{ s *Server }
 
 // Schedules gives access to the schedules of the server.
@@ -47,8 +47,8 @@ type Schedule struct {
 	// says.
 	OnBusy session.Policy
 
-	// Missed is what becomes of times that have passed by more than MissedAfter before a
-	// server could start a run. Empty means MissedSkip, and 0 means ten minutes.
+	// Missed says what the server does about times that have passed by more than
+	// MissedAfter before it could start a run. Empty means MissedSkip, and 0 means ten minutes.
 	Missed      Missed
 	MissedAfter time.Duration
 
@@ -57,7 +57,7 @@ type Schedule struct {
 	Created, Next time.Time
 }
 
-// Missed is what becomes of the times of a schedule that were missed.
+// Missed says what a server does about missed times of a schedule.
 type Missed string
 
 // The policies for missed times.
@@ -67,7 +67,7 @@ const (
 	MissedAll  Missed = Missed(schedule.All)  // a run is started for each, at most for the last 100 of the last day
 )
 
-// Firing is what has come of a time at which a schedule was due.
+// Firing records what happened when a schedule was due.
 type Firing struct {
 	Time time.Time // when it was due
 	// Fired is when a server has done it, by the clock of the store.
@@ -81,7 +81,7 @@ type Firing struct {
 	Error string
 }
 
-// Outcome is what has come of a firing.
+// Outcome is the result of a firing.
 type Outcome string
 
 // The outcomes of firings.

@@ -35,9 +35,10 @@ const (
 )
 
 // Run listens and serves until ctx is done or the process gets SIGINT or
-// SIGTERM. It then takes no more requests, lets active runs end for a while,
-// cancels those that do not, and returns nil. A second signal ends the process
-// at once.
+// SIGTERM. It then accepts no more requests, waits up to 10 seconds for active runs
+// to end, and returns nil. Runs that have not ended by then are left to the other
+// servers that share the store, or cancelled if the store is not shared. A second
+// signal ends the process at once. If it cannot listen or serve, it returns an error.
 func (s *Server) Run(ctx context.Context) error {
 	signalled, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -85,9 +86,10 @@ func (s *Server) address() (host string, port int, err error) {
 // as far as its settings say.
 func (c *Config) local() bool { return c.Access.Mode == "" || c.Access.Mode == AccessLocal }
 
-// Serve is Run on a listener of the caller's, until ctx is done. On a loopback
-// address, requests to any other host name are refused, unless Access says that
-// others than local programs may call.
+// Serve is like Run, but accepts connections on listener, which it closes, and does
+// not handle signals. With AccessLocal, it fails if other machines can reach the
+// listener. On a loopback address, if the mode of Access is empty or AccessLocal, it
+// refuses requests to other host names, except those in NetworkConfig.AllowHosts.
 func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	address, _ := listener.Addr().(*net.TCPAddr)
 	endAdmin, err := s.administer(ctx)

@@ -18,9 +18,9 @@ import (
 	"github.com/parley-run/parley/tool"
 )
 
-// Sessions are the sessions of a server, for programs that use them in process.
-// Its methods are safe for concurrent use. The sessions that they return are
-// snapshots without the keys of the state that are secrets of tools.
+// Sessions gives programs access to the sessions of a server, in process. Its methods
+// are safe for concurrent use. The sessions that they return are snapshots without the
+// keys of the state that are secrets of tools.
 type Sessions struct{ s *Server }
 
 // Sessions gives access to the sessions of the server.

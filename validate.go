@@ -21,6 +21,8 @@ type ConfigError struct {
 }
 
 func (e *ConfigError) Error() string { return "parley: " + e.Field + ": " + e.Err.Error() }
+
+// Unwrap returns e.Err.
 func (e *ConfigError) Unwrap() error { return e.Err }
 
 // inField is an error about a field of Config; nil if err is nil.

@@ -37,7 +37,7 @@ var ErrWaiting = errors.New("the agent waits for an answer from outside")
 // ErrCannotResume is returned when another process continues a run inside of an
 // agent made by New: it cannot know how far the function had come. It is also
 // returned if the agents, as they are now, cannot have written the log.
-var ErrCannotResume = errors.New("the agent cannot go on where another process left it")
+var ErrCannotResume = errors.New("the agent cannot resume a run of another process")
 
 // Callback runs before or after an agent. A content that it returns is emitted
 // as the agent's; before the agent, it replaces the agent's work.
@@ -159,7 +159,7 @@ func (engine) InputSchema(root agentrt.Agent) json.RawMessage {
 	return a.llm.cfg.InputSchema
 }
 
-// Kind returns the kind of the agent, by the name that the SDKs give it: LlmAgent,
+// Kind returns the kind of the agent, by its name in the Agent Development Kit: LlmAgent,
 // SequentialAgent, ParallelAgent, LoopAgent, RoutedAgent, BaseAgent for one that is
 // made of a function, Workflow, or RemoteA2AAgent.
 func (a *Agent) Kind() string { return a.kind }

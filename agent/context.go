@@ -142,7 +142,7 @@ func (c *Context) Value(key any) any {
 }
 
 // FromTool returns the context of the agent that calls a tool or a callback,
-// for those that run agents themselves. It is nil outside of a run.
+// for tools and callbacks that run agents. It is nil outside of a run.
 func FromTool(tc *tool.Context) *Context {
 	c, _ := tc.Value(contextKey{}).(*Context)
 	return c

@@ -28,8 +28,8 @@ type LLMConfig struct {
 	// not replaced.
 	InstructionFunc func(ctx *tool.Context) (string, error)
 	// Introduce begins the system instruction with the name and the description
-	// of the agent, as the Agent Development Kit does. An agent that has no other
-	// to transfer to, and disallows it, is not introduced.
+	// of the agent, as the Agent Development Kit does. An agent without sub-agents
+	// that sets DisallowTransferToParent and DisallowTransferToPeers is not introduced.
 	Introduce bool
 	// Planner makes the model plan before it acts; see PlanReAct.
 	Planner Planner

@@ -30,9 +30,10 @@ type Plugin struct {
 	// event of the run.
 	BeforeRun Callback
 	// OnEvent receives every event before it is stored, and may replace it. The
-	// new one keeps the author and the id of the first.
+	// replacement gets the ID, Author, Branch and Partial of the original.
 	OnEvent func(ctx *tool.Context, ev *event.Event) (*event.Event, error)
-	// AfterRun is called when a run has ended, or waits for an answer.
+	// AfterRun is called when the agents have completed, or wait for an answer. It is
+	// not called if the run fails or is cancelled, or if BeforeRun has answered.
 	AfterRun func(ctx *tool.Context) error
 
 	BeforeAgent Callback
@@ -40,8 +41,8 @@ type Plugin struct {
 
 	BeforeModel BeforeModel
 	AfterModel  AfterModel
-	// OnModelError may answer in place of a model that failed or refused; err
-	// is then a *model.ResponseError.
+	// OnModelError may answer in place of a model that failed or refused. If it
+	// refused, err wraps a *model.ResponseError; see errors.As.
 	OnModelError func(ctx *tool.Context, req *model.Request, err error) (*model.Response, error)
 
 	// BeforeNode and AfterNode are called around the nodes of workflows, and around

@@ -69,8 +69,8 @@ type RemoteUpdate struct {
 	Ended bool
 }
 
-// RemoteError is an error of a Remote that another attempt may not have: the
-// connection is broken, or the other server is not available.
+// RemoteError marks an error of a Remote as temporary, so that another attempt may
+// succeed: the connection is broken, or the other server is not available.
 type RemoteError struct{ Err error }
 
 func (e *RemoteError) Error() string { return e.Err.Error() }

@@ -53,8 +53,8 @@ type Objects interface {
 
 // Errors that Objects return.
 var (
-	ErrExists  = objects.ErrExists
-	ErrMissing = objects.ErrMissing
+	ErrExists  = objects.ErrExists  // the object exists already
+	ErrMissing = objects.ErrMissing // there is no such object
 )
 
 // Store stores the files of all users. A nil or zero Store is not configured.

@@ -3,7 +3,7 @@
 // clients exchange them (Config).
 //
 // Decoding accepts every supported spelling. Encoding uses one of two: camelCase as
-// in ADK, or snake_case with the names and values of the specification.
+// in ADK, or snake_case with values in upper case; see Snake.
 //
 // Only AppendJSON and Apply reveal secrets. Printing, logging and json.Marshal
 // do not.

@@ -14,9 +14,9 @@ type Spelling int
 const (
 	// Camel is camelCase with the shapes and values of ADK: authType is "oauth2".
 	Camel Spelling = iota
-	// Snake is snake_case with the shapes and values of the specification:
-	// auth_type is "OAUTH2", and an API key and the key of a service account are
-	// objects. Names that OpenAPI defines are unchanged.
+	// Snake is snake_case with values in upper case: auth_type is "OAUTH2", and an API
+	// key and the key of a service account are objects. Names that OpenAPI defines are
+	// unchanged.
 	Snake
 )
 

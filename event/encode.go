@@ -17,10 +17,9 @@ func (e *Event) MarshalJSON() ([]byte, error) { return e.AppendJSON(nil) }
 
 // AppendJSON appends the event's encoding to dst, on one line. It fails only
 // if a raw member of the event is not JSON or its timestamp is not a number.
-//
-// It is written by hand because every event of every run is encoded
-// once; TestEncodeAgreesWithReflection compares it with encoding/json.
 func (e *Event) AppendJSON(dst []byte) ([]byte, error) {
+	// It is written by hand because every event of every run is encoded
+	// once; TestEncodeAgreesWithReflection compares it with encoding/json.
 	o := object{dst: append(dst, '{')}
 	o.string("id", e.ID)
 	o.string("invocationId", e.InvocationID)

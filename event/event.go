@@ -23,10 +23,10 @@ const User = "user"
 // its entry. An event that has been emitted must not be changed.
 type Event struct {
 	ID           string
-	InvocationID string // the run; shared by all its events
-	Author       string // User, or the name of an agent
-	Timestamp    float64
-	Branch       string // path of the parallel branch, empty outside of one
+	InvocationID string  // the run; shared by all its events
+	Author       string  // User, or the name of an agent
+	Timestamp    float64 // seconds since 1970 UTC
+	Branch       string  // path of the parallel branch, empty outside of one
 	Content      *Content
 	Actions      Actions
 
@@ -34,9 +34,9 @@ type Event struct {
 	// later.
 	LongRunningToolIDs []string
 
-	Partial      bool
-	TurnComplete bool
-	Interrupted  bool
+	Partial      bool // a part of a text; it is not stored
+	TurnComplete bool // the model has ended its turn
+	Interrupted  bool // the user has interrupted the model
 
 	// ErrorCode and ErrorMessage describe a failure that is part of the
 	// conversation, such as a refusal by the model.
@@ -63,11 +63,11 @@ type Actions struct {
 	ArtifactDelta              map[string]int64           // name to version
 	RequestedAuthConfigs       map[string]json.RawMessage // by function call id
 	RequestedToolConfirmations map[string]json.RawMessage // by function call id
-	TransferToAgent            string
-	RewindBeforeInvocationID   string
-	SkipSummarization          bool
-	Escalate                   bool
-	EndOfAgent                 bool
+	TransferToAgent            string                     // the agent that continues
+	RewindBeforeInvocationID   string                     // the run that is undone, with all after it
+	SkipSummarization          bool                       // ends the turn: the model does not see the result
+	Escalate                   bool                       // ends the loop that the agent is in
+	EndOfAgent                 bool                       // the agent has completed
 
 	// Extra is like Event.Extra, with agentState, compaction, renderUiWidgets,
 	// route and setModelResponse.

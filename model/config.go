@@ -98,7 +98,7 @@ func Ignored(m Model, c *Config) []string {
 
 // SchemaOrTools reports whether a request to m may have a response schema or
 // tools, but not both. An agent then asks for its answer as the call of a tool.
-// A model says so with a method of this name.
+// A model declares this with a method SchemaOrTools() bool.
 func SchemaOrTools(m Model) bool {
 	one, ok := m.(interface{ SchemaOrTools() bool })
 	return ok && one.SchemaOrTools()

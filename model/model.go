@@ -11,6 +11,9 @@ import (
 )
 
 // Model answers requests. Implementations must be safe for concurrent use.
+//
+// A model may have a method Ready() error, which reports why it cannot be called, for
+// example because it has no key. A server prints that when it starts.
 type Model interface {
 	// Name identifies the model in logs and events.
 	Name() string
@@ -50,8 +53,9 @@ func NewRequest(assemble func() []*event.Content) *Request {
 }
 
 // Contents returns the conversation so far, oldest first. The slice and the
-// contents are shared with later requests of the session and must not be changed;
-// append to the slice, or use SetContents, to send others.
+// contents are shared with later requests of the session and must not be changed. To
+// send others, append to the slice and pass the result to SetContents. Contents is not
+// safe for concurrent use.
 func (r *Request) Contents() []*event.Content {
 	if r.assemble != nil {
 		r.contents, r.assemble = r.assemble(), nil
@@ -78,7 +82,7 @@ type Declaration struct {
 // Response is a response of a model, or a part of one.
 type Response struct {
 	Content *event.Content
-	Partial bool
+	Partial bool // a part: the complete response follows
 
 	// ErrorCode and ErrorMessage describe why the model gave no answer, for example
 	// SAFETY or MAX_TOKENS.

@@ -22,8 +22,9 @@ func (e *PlanError) Error() string { return e.Message }
 // Plan says which calls of a repetition get recorded answers. The zero value gives
 // recorded answers to all of them.
 type Plan struct {
-	// LiveModels and LiveTools make the calls instead. With From, or with Results and
-	// without LiveModels, tools are called only from there on.
+	// LiveModels calls models, and LiveTools calls tools, instead of using the recorded
+	// answers. If From is set, or Results without LiveModels, LiveTools applies only
+	// from that call on.
 	LiveModels bool `json:"liveModels,omitempty"`
 	LiveTools  bool `json:"liveTools,omitempty"`
 	// From is the number of the recorded call from which on models are asked even if
@@ -187,8 +188,8 @@ type Call struct {
 	// Effect is what the tool of a live call declares to do outside: pure, idempotent,
 	// once or ask.
 	Effect string `json:"effect,omitempty"`
-	// Repeats means that the run has made the call, too, and that the tool does not
-	// declare to be pure: what it does outside may have been done twice.
+	// Repeats means that the run has made the call, too, and that the tool is not
+	// declared as pure: what it does outside may have been done twice.
 	Repeats bool `json:"repeats,omitempty"`
 	// Differences are those of the request to the recorded one.
 	Differences []Difference `json:"differences,omitempty"`

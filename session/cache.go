@@ -24,11 +24,12 @@ func Cached(store Store, bytes int64) Store {
 	return store
 }
 
-// Timeline is the part of a Store whose database can lose changes that it has confirmed:
-// a standby is promoted that did not have them yet, or a backup is restored.
+// Timeline is an optional interface of Store.Sessions, for a database that can lose
+// changes that it has confirmed: a standby is promoted that did not have them yet, or a
+// backup is restored.
 type Timeline interface {
-	// Timeline returns a number that increases when that may have happened, before the
-	// store returns anything from the database as it is since.
+	// Timeline returns a number that increases after the database may have lost
+	// changes, before the store returns anything that was read since.
 	Timeline() int64
 }
 

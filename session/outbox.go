@@ -14,7 +14,7 @@ type Subscription struct {
 	// ID is unique in the session. That of a subscription of an application is unique in
 	// the store.
 	ID string
-	// Kind is who sends the deliveries, such as a protocol.
+	// Kind names the part of the server that sends the deliveries, such as a protocol.
 	Kind string
 	// Label says what of the session the subscription is about. A store does not
 	// interpret it.
@@ -106,8 +106,8 @@ type Outbox interface {
 	// claim them until the lease expires. Of every subscription of a session it only
 	// considers the first that has neither been sent nor failed: the others follow in
 	// their order. Of a subscription of an application it considers the first of every
-	// session, and those about no session; it returns as many of them as limits has for the
-	// id of the subscription, or MaxClaimed if it has none.
+	// session, and those about no session; it returns at most limits[ID] of them, or
+	// MaxClaimed if limits does not have the ID of the subscription.
 	ClaimDeliveries(ctx context.Context, lease time.Duration, limit int, limits map[string]int) ([]*Delivery, error)
 
 	// EndDelivery deletes a delivery that was sent.

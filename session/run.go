@@ -195,7 +195,7 @@ type Settled struct {
 	By     string // the run's ResumedBy
 }
 
-// Options of a store that several processes may share.
+// Options configures a store that several processes may share.
 type Options struct {
 	// Owner is a unique name of the process among those that use the store, without
 	// line breaks.
@@ -207,7 +207,8 @@ type Options struct {
 	// Lease is how long an owner keeps a run without renewing the lease. A lease
 	// that is negative, or longer than MaxLease, expires immediately.
 	Lease time.Duration
-	Log   *slog.Logger
+	// Log receives log records; nil means that they are discarded.
+	Log *slog.Logger
 }
 
 // MaxLease is the longest lease. One that ends later was granted by a clock that was
@@ -226,8 +227,9 @@ type Held struct {
 // Runs is the part of a Store with the runs of sessions, for clients of runs.
 type Runs interface {
 	// Begin adds a run. If the session is free, the run begins: it is Running, with
-	// an epoch greater than any that this or another process has received before for
-	// a session of the user, and that no other run has. Otherwise Busy decides. It fails with ErrNotFound if there is no session, with
+	// an epoch that no other run has, and that is greater than all epochs before it
+	// of sessions of the user. If the session has a run, run.Busy decides what
+	// happens. It fails with ErrNotFound if there is no session, with
 	// ErrReused for an idempotency key with another fingerprint, and with
 	// ErrRunExists for the id of an existing run that the request does not repeat.
 	Begin(ctx context.Context, run NewRun) (*Begun, error)
@@ -245,9 +247,9 @@ type Runs interface {
 	ListRuns(ctx context.Context, key Key, page Page) (runs []*Run, next string, err error)
 
 	// RecentRuns returns the newest runs of a user, newest first. It considers the
-	// first sessions that List would return and that have runs, as many as sessions
-	// says, and returns at most each runs of every one. A store should need only one query.
-	RecentRuns(ctx context.Context, app, user string, sessions, each int) ([]*Run, error)
+	// first maxSessions sessions that List would return and that have runs, and returns
+	// at most maxRuns runs of each. A store should need only one query.
+	RecentRuns(ctx context.Context, app, user string, maxSessions, maxRuns int) ([]*Run, error)
 
 	// StopRun requests the end of a run. A Queued run is Cancelled immediately; a
 	// Running one is ended by its owner; one that has ended does not change. It
@@ -289,9 +291,9 @@ type Leases interface {
 
 	// Renew extends the leases of this store's owner to their duration from now,
 	// and returns their runs. It includes expired leases of runs that were neither
-	// claimed nor handed over. Runs that were claimed from the owner no longer
-	// count that as a death, because the owner is alive. If it fails, other runs than
-	// those that it returns may be held, too.
+	// claimed nor handed over. Of runs that were claimed from the owner,
+	// Begun.Deaths no longer counts that claim, because the owner is alive. If Renew
+	// fails, the owner may hold more runs than it returns.
 	Renew(ctx context.Context) ([]Held, error)
 
 	// Watch calls changed with the Hint of every session that another process has

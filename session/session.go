@@ -3,10 +3,11 @@
 // fences writers: only the run that holds the epoch may append.
 //
 // A Store is an open database. Package memstore opens one in memory, and the packages
-// sqlite, postgres and agentengine open others. Its parts are small interfaces:
-// Sessions, Runs, Leases, Secrets, Memories, Ledger, Upkeep and APIKeys. A
-// third-party database implements Backend, becomes a Store with NewStore, and is
-// tested with the package storetest.
+// sqlite, postgres and agentengine open others. Its parts are small interfaces. Every
+// store has Sessions, Runs, Leases, Secrets, Memories, Ledger and Upkeep, which together
+// are a Backend. The other fields of Store are optional parts, such as APIKeys and
+// Schedules. A third-party database implements Backend and the optional parts that it
+// can, becomes a Store with NewStore, and is tested with the package storetest.
 package session
 
 import (

@@ -137,8 +137,8 @@ type Upkeep interface {
 	Waits(ctx context.Context, age time.Duration, after *Run, limit int) ([]*Run, error)
 
 	// Expire ends unanswered waits: outside of a run, it appends entries that do
-	// not change the state, and changes those of the runs that are Waiting to
-	// the status of the failure. It fails with ErrFenced if a run of the session has not ended, or if
+	// not change the state. Of the runs with the given ids, those that are Waiting get
+	// the failure and its status. It fails with ErrFenced if a run of the session has not ended, or if
 	// seq is not the sequence number of the last entry of the log.
 	Expire(ctx context.Context, key Key, seq int64, runs []string, failure *Failure, entries ...*Entry) error
 

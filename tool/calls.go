@@ -16,8 +16,8 @@ const ConfirmationCall = "adk_request_confirmation"
 // The names of the function call that asks a user to log in. A client answers it;
 // models do not see it.
 const (
-	CredentialCall    = "svc_request_credential" //nolint:gosec // the name of a call
-	CredentialCallADK = "adk_request_credential" //nolint:gosec // the name of a call
+	CredentialCall    = "svc_request_credential"
+	CredentialCallADK = "adk_request_credential"
 )
 
 // IsCredentialCall reports whether a call of that name asks a user to log in.

@@ -76,7 +76,8 @@ const (
 // Repeatable reports whether a call may be repeated if its progress is unknown.
 func (e Effect) Repeatable() bool { return e == Pure || e == Idempotent }
 
-// Check returns an error if e is not one of the effects above.
+// Check returns an error if e is neither empty, which means Once, nor one of the
+// constants.
 func (e Effect) Check() error {
 	switch e {
 	case "", Once, Ask, Idempotent, Pure:

@@ -17,8 +17,9 @@ import (
 	"github.com/parley-run/parley/model/internal/call"
 )
 
-// Options are the URL of the model and the credentials for it. Those that are not
-// set are read from the environment.
+// Options are the URL of the model and the credentials for it. Fields that are not
+// set are read with Getenv, if that is set: os.Getenv reads the environment of the
+// process.
 type Options struct {
 	// APIKey, or GOOGLE_GENAI_API_KEY, GOOGLE_API_KEY, GEMINI_API_KEY.
 	APIKey string
@@ -126,8 +127,8 @@ func (m *Model) connect(ctx context.Context) (*genai.Client, error) {
 	return client, nil
 }
 
-// Ready returns what the model cannot be called without, such as a key; nil if it has
-// all that can be known before a call.
+// Ready returns an error if it is known before a call that the model cannot be called,
+// because it has no key.
 func (m *Model) Ready() error {
 	if m.config.APIKey == "" && m.config.Project == "" {
 		return m.missingKey()

@@ -1,10 +1,10 @@
 // Package offline is a model that needs no key and no network, so that an
 // agent can be tried, shown and tested anywhere.
 //
-// It does not think. It matches the words of the user to the names and the
-// descriptions of the agent's tools, looks for the arguments in what the user
-// wrote, calls the tool, and reads out the result. What it cannot do it says.
-// The same request always has the same answer.
+// It matches the words of the user to the names and the descriptions of the agent's
+// tools, looks for the arguments in the message, calls the tool, and answers with the
+// result. If no tool matches, the answer says so. The same request always has the same
+// answer.
 package offline
 
 import (

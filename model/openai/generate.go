@@ -25,8 +25,8 @@ func (m *Model) Generate(ctx context.Context, req *model.Request) iter.Seq2[*mod
 	})
 }
 
-// Ready returns what the model cannot be called without, which is a key; nil if it has
-// one or needs none.
+// Ready returns an error if it is known before a call that the model cannot be called,
+// because it has no key.
 func (m *Model) Ready() error {
 	if m.official && m.key == "" {
 		return &call.RefusalError{Code: "MISSING_API_KEY", Message: "The model " + m.name +

@@ -14,8 +14,9 @@ import (
 	"github.com/parley-run/parley/model/internal/call"
 )
 
-// Options are the URL of the model and the credentials for it. Those that are not
-// set are read from the environment.
+// Options are the URL of the model and the credentials for it. Fields that are not
+// set are read with Getenv, if that is set: os.Getenv reads the environment of the
+// process.
 type Options struct {
 	// APIKey, or OPENAI_API_KEY. Servers other than OpenAI's may need none.
 	APIKey string

@@ -52,14 +52,16 @@ type backend struct {
 
 var _ session.Backend = (*backend)(nil)
 
-// Options of a store.
+// Options configures Open.
 type Options struct {
 	// URL is agentengine://projects/P/locations/L/reasoningEngines/ID, or
 	// agentengine://ID with the project and the location in the environment. With
 	// ?endpoint=http://host it is an emulator, which needs no credentials.
-	URL    string
+	URL string
+	// Getenv returns an environment variable. nil means that there is no environment.
 	Getenv func(string) string
-	Log    *slog.Logger
+	// Log receives warnings. nil means that they are discarded.
+	Log *slog.Logger
 	// pace is for tests.
 	pace *pace
 }
@@ -69,6 +71,12 @@ const maxBytes = 256 << 20
 
 // Open connects to the service, and checks that it can be used.
 func Open(ctx context.Context, o Options) (session.Store, error) {
+	if o.Getenv == nil {
+		o.Getenv = func(string) string { return "" }
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
 	client, err := newClient(&o)
 	if err != nil {
 		return session.Store{}, err

@@ -72,9 +72,9 @@ func (m *Backend) ListFeedback(ctx context.Context, q session.FeedbackQuery, pag
 }
 
 // visibleOf returns the sessions of an application, or of one user of it, that are listed, the newest first.
-func (m *Backend) visibleOf(app, name string) []*record {
-	if name != "" {
-		return m.visible(app, name)
+func (m *Backend) visibleOf(app, user string) []*record {
+	if user != "" {
+		return m.visible(app, user)
 	}
 	m.mu.RLock()
 	var list []*record

@@ -16,7 +16,7 @@ type keptMemory struct {
 	session, id int64
 }
 
-// Remember implements Memories.
+// Remember implements session.Memories.
 func (m *Backend) Remember(_ context.Context, key session.Key, all []*session.Remembered) error {
 	rec, err := m.hold(key)
 	if err != nil {
@@ -44,13 +44,13 @@ func (m *Backend) Remember(_ context.Context, key session.Key, all []*session.Re
 }
 
 // ListMemories implements session.MemoryEditor.
-func (m *Backend) ListMemories(_ context.Context, app, name string, words []string, page session.Page) ([]*session.ListedMemory, string, error) {
+func (m *Backend) ListMemories(_ context.Context, app, user string, words []string, page session.Page) ([]*session.ListedMemory, string, error) {
 	below, err := page.Below()
 	if err != nil {
 		return nil, "", err
 	}
 	m.mu.RLock()
-	u := m.users[owner{app, name}]
+	u := m.users[owner{app, user}]
 	ids := map[int64]string{}
 	if u != nil {
 		for _, rec := range u.sessions {
@@ -79,9 +79,9 @@ func (m *Backend) ListMemories(_ context.Context, app, name string, words []stri
 }
 
 // EditMemory implements session.MemoryEditor.
-func (m *Backend) EditMemory(_ context.Context, app, name string, id int64, content []byte, words []string) error {
+func (m *Backend) EditMemory(_ context.Context, app, user string, id int64, content []byte, words []string) error {
 	m.mu.RLock()
-	u := m.users[owner{app, name}]
+	u := m.users[owner{app, user}]
 	m.mu.RUnlock()
 	if u == nil {
 		return session.ErrNotFound
@@ -104,10 +104,10 @@ func (m *Backend) DeleteMemory(ctx context.Context, app, user string, id int64) 
 
 var _ session.MemoryEditor = (*Backend)(nil)
 
-// Recall implements Memories.
-func (m *Backend) Recall(_ context.Context, app, name string, words []string, limit int) ([]*session.Remembered, error) {
+// Recall implements session.Memories.
+func (m *Backend) Recall(_ context.Context, app, user string, words []string, limit int) ([]*session.Remembered, error) {
 	m.mu.RLock()
-	u := m.users[owner{app, name}]
+	u := m.users[owner{app, user}]
 	m.mu.RUnlock()
 	found := []*session.Remembered{}
 	if u == nil {
@@ -143,10 +143,10 @@ func (m *Backend) Recall(_ context.Context, app, name string, words []string, li
 	return found, nil
 }
 
-// Forget implements Memories.
-func (m *Backend) Forget(_ context.Context, app, name string) error {
+// Forget implements session.Memories.
+func (m *Backend) Forget(_ context.Context, app, user string) error {
 	m.mu.RLock()
-	u := m.users[owner{app, name}]
+	u := m.users[owner{app, user}]
 	m.mu.RUnlock()
 	if u != nil {
 		u.forget(func(*keptMemory) bool { return true })

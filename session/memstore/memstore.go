@@ -20,7 +20,8 @@ import (
 //
 // The methods that are not of Backend are for a store whose sessions are kept
 // elsewhere, such as that of package agentengine: Adopt, Follow, Put and Share copy
-// to memory what is stored there, and Drop and Vacate remove it from memory.
+// to memory what is stored there, Drop and Vacate remove it from memory, and Begins,
+// Holds and Shared report what is in memory.
 type Backend struct {
 	epoch  atomic.Int64
 	order  atomic.Int64
@@ -227,14 +228,14 @@ func (m *Backend) Get(_ context.Context, key session.Key, read session.Read) (*s
 }
 
 // List implements session.Sessions.
-func (m *Backend) List(_ context.Context, app, name string, page session.Page) ([]*session.Session, string, error) {
+func (m *Backend) List(_ context.Context, app, user string, page session.Page) ([]*session.Session, string, error) {
 	below, err := page.Below()
 	if err != nil {
 		return nil, "", err
 	}
 	var found []*record
 	m.mu.RLock()
-	if u := m.users[owner{app, name}]; u != nil {
+	if u := m.users[owner{app, user}]; u != nil {
 		end, _ := u.find(below)
 		for i := end - 1; i >= 0 && int64(len(found)) < page.Limit(); i-- {
 			if u.sessions[i].key.Hidden() {

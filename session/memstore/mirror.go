@@ -53,8 +53,8 @@ func begins(r *session.Run, entries []*session.Entry) {
 
 // Share sets the state that the sessions of an application, and those of a user,
 // share. It has no effect for an application or a user that is not in memory.
-func (m *Backend) Share(app, name string, ofApp, ofUser session.State) {
-	a, u := m.sharers(app, name)
+func (m *Backend) Share(app, user string, ofApp, ofUser session.State) {
+	a, u := m.sharers(app, user)
 	if a != nil {
 		a.replace(ofApp)
 	}
@@ -65,10 +65,10 @@ func (m *Backend) Share(app, name string, ofApp, ofUser session.State) {
 
 // sharers returns the shared states of an application and a user; nil if they are
 // not in memory.
-func (m *Backend) sharers(app, name string) (*shared, *user) {
+func (m *Backend) sharers(app, user string) (*shared, *user) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	return m.apps[app], m.users[owner{app, name}]
+	return m.apps[app], m.users[owner{app, user}]
 }
 
 // Put changes the state that a session shares with others.
@@ -135,9 +135,9 @@ func (m *Backend) Drop(key session.Key) bool {
 }
 
 // Shared returns the state that a user's sessions of an application share.
-func (m *Backend) Shared(app, name string) session.State {
+func (m *Backend) Shared(app, user string) session.State {
 	state := session.State{}
-	a, u := m.sharers(app, name)
+	a, u := m.sharers(app, user)
 	if a != nil {
 		a.mergeInto(state)
 	}
@@ -149,10 +149,10 @@ func (m *Backend) Shared(app, name string) session.State {
 
 // Vacate drops a user who has no sessions, memories and secrets here. The shared
 // state remains where the sessions are stored; see Share.
-func (m *Backend) Vacate(app, name string) {
+func (m *Backend) Vacate(app, user string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.vacate(owner{app, name})
+	m.vacate(owner{app, user})
 }
 
 // vacate is like Vacate. m.mu must be held.

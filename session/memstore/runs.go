@@ -266,7 +266,7 @@ func (m *Backend) claimable(l *runList) *session.Run {
 	return nil
 }
 
-// Claim implements Leases.
+// Claim implements session.Leases.
 func (m *Backend) Claim(_ context.Context, key session.Key, read session.Read) (*session.Begun, error) {
 	rec, err := m.hold(key)
 	if err != nil {
@@ -288,7 +288,7 @@ func (m *Backend) Claim(_ context.Context, key session.Key, read session.Read) (
 	return &session.Begun{Run: copied(r), Session: rec.snapshot(read), Journal: maps.Clone(rec.runs.journal)}, nil
 }
 
-// Idle implements Leases.
+// Idle implements session.Leases.
 func (m *Backend) Idle(_ context.Context, limit int) ([]session.Key, error) {
 	var found []session.Key
 	for _, rec := range m.busyOnes() {
@@ -314,7 +314,7 @@ func (m *Backend) CountQueued(context.Context) (int64, error) {
 	return int64(count), nil
 }
 
-// Append implements Leases.
+// Append implements session.Leases.
 func (m *Backend) Append(_ context.Context, key session.Key, epoch int64, notes session.Journal, entries ...*session.Entry) error {
 	rec, err := m.owned(key, epoch)
 	if err != nil {
@@ -344,7 +344,7 @@ func (r *record) write(entries []*session.Entry, now time.Time) {
 	}
 }
 
-// End implements Leases.
+// End implements session.Leases.
 func (m *Backend) End(_ context.Context, key session.Key, epoch int64, end session.End) (queued bool, err error) {
 	rec, err := m.owned(key, epoch)
 	if err != nil {
@@ -375,7 +375,7 @@ func (m *Backend) End(_ context.Context, key session.Key, epoch int64, end sessi
 	return len(l.queue) > 0, nil
 }
 
-// HandOver implements Leases.
+// HandOver implements session.Leases.
 func (m *Backend) HandOver(_ context.Context, key session.Key, epoch int64) error {
 	rec, err := m.owned(key, epoch)
 	if err != nil {
@@ -386,7 +386,7 @@ func (m *Backend) HandOver(_ context.Context, key session.Key, epoch int64) erro
 	return nil
 }
 
-// Renew implements Leases.
+// Renew implements session.Leases.
 func (m *Backend) Renew(context.Context) ([]session.Held, error) {
 	var held []session.Held
 	for _, rec := range m.busyOnes() {
@@ -461,10 +461,10 @@ func (m *Backend) ListRuns(_ context.Context, key session.Key, page session.Page
 }
 
 // RecentRuns implements session.Runs.
-func (m *Backend) RecentRuns(_ context.Context, app, name string, sessions, each int) ([]*session.Run, error) {
+func (m *Backend) RecentRuns(_ context.Context, app, user string, sessions, each int) ([]*session.Run, error) {
 	var records []*record
 	m.mu.RLock()
-	if u := m.users[owner{app, name}]; u != nil {
+	if u := m.users[owner{app, user}]; u != nil {
 		for _, rec := range slices.Backward(u.sessions) {
 			if !rec.key.Hidden() {
 				records = append(records, rec)

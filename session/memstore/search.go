@@ -117,10 +117,10 @@ func (m *Backend) Search(ctx context.Context, app, name, query string, page sess
 }
 
 // visible returns the sessions of a user that are listed, the newest first.
-func (m *Backend) visible(app, name string) []*record {
+func (m *Backend) visible(app, user string) []*record {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	u := m.users[owner{app, name}]
+	u := m.users[owner{app, user}]
 	if u == nil {
 		return nil
 	}

@@ -113,10 +113,10 @@ func (m *Backend) DeleteSecret(_ context.Context, id session.SecretID) error {
 }
 
 // ListSecrets implements session.Secrets.
-func (m *Backend) ListSecrets(_ context.Context, app, name string) ([]*session.Secret, error) {
+func (m *Backend) ListSecrets(_ context.Context, app, user string) ([]*session.Secret, error) {
 	var safes []*safe
 	m.mu.RLock()
-	if u := m.users[owner{app, name}]; u != nil {
+	if u := m.users[owner{app, user}]; u != nil {
 		safes = append(safes, &u.safe)
 		for _, rec := range u.sessions {
 			safes = append(safes, &rec.safe)

@@ -16,7 +16,7 @@ import (
 // sweepBatch is the number of sessions that one Sweep visits.
 const sweepBatch = 1000
 
-// Sweep implements Upkeep.
+// Sweep implements session.Upkeep.
 func (m *Backend) Sweep(_ context.Context, ttl time.Duration) (deleted []session.Key, done bool, err error) {
 	m.mu.Lock()
 	if len(m.round) == 0 {
@@ -66,7 +66,7 @@ func (r *record) over(ttl time.Duration) bool {
 	return !r.gone && keep > 0 && time.Since(r.updated) > keep && !r.runs.active()
 }
 
-// Walk implements Upkeep.
+// Walk implements session.Upkeep.
 func (m *Backend) Walk(_ context.Context, page session.Page) ([]session.Key, string, error) {
 	after, err := page.After()
 	if err != nil {
@@ -88,7 +88,7 @@ func (m *Backend) Walk(_ context.Context, page session.Page) ([]session.Key, str
 	return keys, "", nil
 }
 
-// Rebuild implements Upkeep.
+// Rebuild implements session.Upkeep.
 func (m *Backend) Rebuild(_ context.Context, key session.Key) (bool, error) {
 	rec, err := m.hold(key)
 	if err != nil {

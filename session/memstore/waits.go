@@ -35,7 +35,7 @@ func (m *Backend) settle(rec *record, changes []session.Settled) {
 	}
 }
 
-// Waits implements Upkeep.
+// Waits implements session.Upkeep.
 func (m *Backend) Waits(_ context.Context, age time.Duration, after *session.Run, limit int) ([]*session.Run, error) {
 	m.busyMu.Lock()
 	records := slices.Collect(maps.Keys(m.waiting))
@@ -111,7 +111,7 @@ func (l *runList) waits() []*session.Run {
 	return found
 }
 
-// Expire implements Upkeep.
+// Expire implements session.Upkeep.
 func (m *Backend) Expire(_ context.Context, key session.Key, seq int64, runs []string, failure *session.Failure, entries ...*session.Entry) error {
 	rec, err := m.hold(key)
 	if err != nil {

@@ -67,7 +67,7 @@ var _ session.Backend = (*backend)(nil)
 // tables are in the current schema of its search_path. It waits for a while if the
 // database does not respond yet.
 //
-// A list of URLs, see sessionrt.URLs, opens a store in several databases, each with some
+// Several URLs, separated by commas, open a store in several databases, each with some
 // of the users.
 func Open(ctx context.Context, url string, o session.Options) (session.Store, error) {
 	var parts interface {

@@ -142,8 +142,9 @@ func (k *kit) sweepRecordings(age time.Duration) (done bool) {
 	return done
 }
 
-// RunRecordingParts tests that a store has what recordings share as often as it is needed. kept returns how many parts the
-// store has, which must be empty.
+// RunRecordingParts tests that a store deletes what recordings share when the last of them
+// is deleted, and not before. kept returns the number of parts in store. The store must
+// be empty.
 func RunRecordingParts(t *testing.T, store session.Store, kept func() int) {
 	t.Helper()
 	k := &kit{T: t, store: taker{store}}

@@ -153,7 +153,8 @@ func runsFoundTogether(k *kit) {
 
 // RunOldRuns tests that a store finds runs that were stored before runs were listed.
 // upgrade makes the open store one of the version before, and opens it again. add adds a
-// completed run to the session s, as the version before does.
+// completed run with an id, as the version before does, to the session that the test has
+// created, whose id is "s".
 func RunOldRuns(t *testing.T, store session.Store, upgrade func() session.Store, add func(id string)) {
 	t.Helper()
 	k := &kit{T: t, store: taker{store}}

@@ -14,9 +14,11 @@
 //		})
 //	}
 //
-// A store that several processes may share also runs RunShared, one with API keys
-// RunAPIKeys, and one with an outbox RunOutbox. RunSharedSessions is for a store whose sessions are shared, and
-// whose runs are not.
+// A store that several processes may share also runs RunShared. RunSharedSessions is for
+// one whose sessions are shared, and whose runs are not. A store with an optional part
+// runs its tests, too: RunAPIKeys, RunOutbox, RunRecordings, RunSchedules, RunSearch and
+// RunFeedback. RunOldRuns, RunOldFeedback and RunRecordingParts are for stores that
+// upgrade data of earlier versions, or that count the parts that recordings share.
 //
 // The contract is the documentation of the interfaces in session.Store. Each test
 // says which promise it checks, and what breaks without it.

@@ -38,7 +38,7 @@ type Executor interface {
 // Request is one execution.
 type Request struct {
 	Code string
-	// Language is the name of the language in lower case, such as Python; empty
+	// Language is one of the constants, or another name in lower case; empty
 	// if it is not known.
 	Language string
 	// Files are what the code can read, below its working directory.

@@ -12,7 +12,7 @@ import (
 )
 
 // ParseConfig reads how to connect to a server as SDKs write it, in any of these
-// forms. Snake_case names are taken too.
+// forms. Names in snake_case are accepted, too.
 //
 //	{"type": "StdioConnectionParams", "serverParams": {"command": "npx", "args": ["-y", "some-server"], "env": {}, "cwd": ""}, "timeout": 5}
 //	{"type": "StreamableHTTPConnectionParams", "url": "https://…", "transportOptions": {"requestInit": {"headers": {}}}, "timeout": 5, "sseReadTimeout": 300}
@@ -20,7 +20,7 @@ import (
 //	{"url": "https://…", "headers": {}}
 //
 // The type SseConnectionParams is for servers that speak the older HTTP. Times
-// are in seconds; those from 1000 on are taken for milliseconds.
+// are in seconds; values of 1000 or more are milliseconds.
 func ParseConfig(doc json.RawMessage) (Config, error) {
 	var p params
 	if err := json.Unmarshal(doc, &p); err != nil {

@@ -33,7 +33,8 @@ type Config struct {
 	// Environ is the environment of Program, such as DOCKER_HOST; nil means that of
 	// this process. Code never sees it.
 	Environ []string
-	Image   string
+	// Image is the image of the containers; empty means DefaultImage.
+	Image string
 	// Limits of an execution.
 	Memory    int64         // bytes; 0 means 512 MB
 	CPUs      float64       // 0 means 1
