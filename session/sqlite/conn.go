@@ -17,6 +17,7 @@ import (
 	lib "modernc.org/sqlite/lib"
 
 	"github.com/parley-run/parley/internal/retry"
+	"github.com/parley-run/parley/session"
 )
 
 // pragmas are those of every connection, in this order.
@@ -128,10 +129,11 @@ type conn struct {
 	// goroutine for each, and would end transactions of other callers.
 	ctx        context.Context
 	statements map[string]*sql.Stmt
-	told       int64   // deliveries that the writer has added
-	changed    bool    // since it was reset, a statement that may change something has begun
-	epoch      int64   // the last one that the transaction has given out, 0 for none
-	grown      []int64 // ordinals of sessions to which the transaction has appended
+	told       int64           // deliveries that the writer has added
+	changed    bool            // since it was reset, a statement that may change something has begun
+	epoch      int64           // the last one that the transaction has given out, 0 for none
+	grown      []int64         // ordinals of sessions to which the transaction has appended
+	spent      []session.Usage // that the transaction stores when it is committed
 }
 
 // connect opens a connection. Processes that open a new file concurrently block

@@ -17,7 +17,6 @@ type held struct {
 
 	run   int64 // its number
 	first int64 // its first entry, 0 for none
-	id    string
 }
 
 // held returns the session for the owner of the epoch, and more columns.
@@ -27,12 +26,13 @@ func (c *conn) held(key session.Key, epoch int64, columns string, into ...any) (
 	}
 	h := &held{row: row{key: key, epoch: epoch}}
 	d := key.Digest()
-	err := c.one("SELECT ordinal, seq, rewound, updated, active, runs.number, runs.first, runs.id"+columns+
+	err := c.one("SELECT ordinal, seq, rewound, updated, runs.number, runs.first"+columns+
 		" FROM sessions JOIN runs ON runs.number = active WHERE digest = ? AND sessions.epoch = ?", []any{d[:], epoch},
-		append([]any{&h.ordinal, &h.seq, &h.rewound, &h.updated, &h.active, &h.run, &h.first, &h.id}, into...)...)
+		append([]any{&h.ordinal, &h.seq, &h.rewound, &h.updated, &h.run, &h.first}, into...)...)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, session.ErrFenced
 	}
+	h.active = sql.NullInt64{Int64: h.run, Valid: true}
 	return h, err
 }
 
@@ -111,7 +111,8 @@ func (s *backend) end(ctx context.Context, key session.Key, epoch int64, end ses
 	var h *held
 	err = s.tells(ctx, func(c *conn) (err error) {
 		var noted, told bool
-		if h, err = c.held(key, epoch, ", "+hasNotes+", "+hasSubscriptions+" OR "+hasEndpoints+", "+hasOpen, &noted, &told, &queued); err != nil {
+		var id string
+		if h, err = c.held(key, epoch, ", runs.id, "+hasNotes+", "+hasSubscriptions+" OR "+hasEndpoints+", "+hasOpen, &id, &noted, &told, &queued); err != nil {
 			return err
 		}
 		if h.first == 0 && len(p.entries) > 0 {
@@ -137,11 +138,9 @@ func (s *backend) end(ctx context.Context, key session.Key, epoch int64, end ses
 		if err == nil {
 			err = c.settle(h.ordinal, end.Settled)
 		}
-		if err == nil {
-			err = c.use(key, 1, &end.Usage, end.Models)
-		}
+		c.use(key, 1, &end.Usage, end.Models)
 		if err == nil && told {
-			err = c.tell(h.ordinal, h.id, end.Status, end.Trace)
+			err = c.tell(h.ordinal, id, end.Status, end.Trace)
 		}
 		return err
 	})

@@ -13,30 +13,64 @@ import (
 
 // Spend implements session.Spender.
 func (s *backend) Spend(ctx context.Context, key session.Key, models ...session.ModelUsage) error {
-	err := s.write(ctx, func(c *conn) error { return c.use(key, 0, session.SumModels(models), models) })
+	err := s.write(ctx, func(c *conn) error {
+		c.use(key, 0, session.SumModels(models), models)
+		return nil
+	})
 	if err != nil {
 		return fmt.Errorf("store usage: %w", err)
 	}
 	return nil
 }
 
-// use counts usage, of a run that has ended or outside of runs.
-func (c *conn) use(key session.Key, runs int64, u *event.Usage, models []session.ModelUsage) error {
+// use counts usage, of a run that has ended or outside of runs. It is stored when the
+// transaction is committed: many runs of a transaction may be of one user.
+func (c *conn) use(key session.Key, runs int64, u *event.Usage, models []session.ModelUsage) {
+	c.spent = append(c.spent, session.Usage{
+		UsageKey: session.UsageKey{App: key.App, User: key.User}, Runs: runs, Tokens: *u, Models: models,
+	})
+}
+
+// storeSpent stores the usage that the transaction has counted.
+func (c *conn) storeSpent() error {
+	if len(c.spent) == 0 {
+		return nil
+	}
+	sums := make(map[session.UsageKey]*session.Usage, len(c.spent))
+	for i := range c.spent {
+		sum := sums[c.spent[i].UsageKey]
+		if sum == nil {
+			sum = &session.Usage{}
+			sums[c.spent[i].UsageKey] = sum
+		}
+		sum.Add(&c.spent[i])
+	}
 	day := session.DayOf(time.Now())
+	for of, sum := range sums {
+		if err := c.addUsage(day, of.App, of.User, sum); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// addUsage adds to the usage of a user on a day.
+func (c *conn) addUsage(day, app, user string, s *session.Usage) error {
+	u := &s.Tokens
 	err := c.exec(`INSERT INTO usage (day, app, user, runs, prompt, candidates, total, cached, thoughts, tool_prompt)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT DO UPDATE SET runs = runs + excluded.runs, prompt = prompt + excluded.prompt, candidates = candidates + excluded.candidates,
 			total = total + excluded.total, cached = cached + excluded.cached, thoughts = thoughts + excluded.thoughts,
 			tool_prompt = tool_prompt + excluded.tool_prompt`,
-		day, key.App, key.User, runs, u.Prompt, u.Candidates, u.Total, u.CachedContent, u.Thoughts, u.ToolUsePrompt)
-	for i := 0; err == nil && i < len(models); i++ {
-		m := &models[i]
+		day, app, user, s.Runs, u.Prompt, u.Candidates, u.Total, u.CachedContent, u.Thoughts, u.ToolUsePrompt)
+	for i := 0; err == nil && i < len(s.Models); i++ {
+		m := &s.Models[i]
 		u := &m.Tokens
 		err = c.exec(`INSERT INTO model_usage (day, app, user, `+modelColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 			ON CONFLICT DO UPDATE SET prompt = prompt + excluded.prompt, candidates = candidates + excluded.candidates,
 				total = total + excluded.total, cached = cached + excluded.cached, thoughts = thoughts + excluded.thoughts,
 				tool_prompt = tool_prompt + excluded.tool_prompt, nanos = nanos + excluded.nanos, unpriced = unpriced + excluded.unpriced`,
-			day, key.App, key.User, m.Model, u.Prompt, u.Candidates, u.Total, u.CachedContent, u.Thoughts, u.ToolUsePrompt, m.Nanos, m.Unpriced)
+			day, app, user, m.Model, u.Prompt, u.Candidates, u.Total, u.CachedContent, u.Thoughts, u.ToolUsePrompt, m.Nanos, m.Unpriced)
 	}
 	return err
 }

@@ -190,7 +190,7 @@ func (w *writer) batch(ops []*op) int {
 func (w *writer) transact(ops []*op, savepoints bool) (done int, ok bool) {
 	c := w.conn
 	c.epoch = 0
-	c.grown = c.grown[:0]
+	c.grown, c.spent = c.grown[:0], c.spent[:0]
 	if err := w.begin(ops); err != nil {
 		w.answer(ops, err)
 		return len(ops), true
@@ -200,8 +200,12 @@ func (w *writer) transact(ops []*op, savepoints bool) (done int, ok bool) {
 			continue
 		}
 		var err error
+		spent := len(c.spent)
 		c.changed = false
-		if o.err, err = w.apply(o, savepoints); err != nil {
+		if o.err, err = w.apply(o, savepoints); o.err != nil {
+			c.spent = c.spent[:spent]
+		}
+		if err != nil {
 			_ = c.exec("ROLLBACK") // SQLite may have rolled back by itself
 			w.answer(ops[:i+1], err)
 			return i + 1, true
@@ -232,6 +236,9 @@ func (o *op) take() bool { return o.stage.CompareAndSwap(waiting, begun) || o.st
 
 // commit ends the transaction.
 func (c *conn) commit() error {
+	if err := c.storeSpent(); err != nil {
+		return err
+	}
 	if c.epoch != 0 {
 		if err := c.exec("UPDATE epochs SET last = ?", c.epoch); err != nil {
 			return err

@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"runtime"
 	"sync"
 	"testing"
 
+	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/session"
 )
 
@@ -223,4 +225,39 @@ func converse(ctx context.Context, s session.Backend, key session.Key, appends i
 		err = fmt.Errorf("%d entries", got.Seq)
 	}
 	return err
+}
+
+// Usage is stored with the transaction that counts it, once for each user, and without
+// that of an op which fails.
+func TestWriterUsage(t *testing.T) {
+	t.Parallel()
+	s := opened(t, file(t), session.Options{})
+	use := func(user string, tokens int64, then error) func(*conn) error {
+		return func(c *conn) error {
+			u := event.Usage{Total: tokens}
+			c.use(session.Key{App: "a", User: user}, 1, &u, []session.ModelUsage{{Model: "m", Tokens: u}})
+			return then
+		}
+	}
+	wrong := errors.New("wrong")
+	for name, last := range map[string]func(*conn) error{
+		"nothing changed": use("u", 100, wrong),
+		"with savepoints": func(c *conn) error { return errors.Join(c.set("test", "a", []byte("1")), use("u", 100, wrong)(c)) },
+	} {
+		answers := gathered(t, s, use("u", 1, nil), last, use("v", 2, nil), use("u", 4, nil))
+		if answers[0] != nil || !errors.Is(answers[1], wrong) || answers[2] != nil || answers[3] != nil {
+			t.Errorf("%s: answers are %v", name, answers)
+		}
+	}
+	list, _, err := s.Usage(t.Context(), session.UsageQuery{From: "0000-00-00", To: "9999-99-99", By: session.ByApp | session.ByUser}, session.Page{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string][3]int64{}
+	for _, u := range list {
+		got[u.User] = [3]int64{u.Runs, u.Tokens.Total, u.Models[0].Tokens.Total}
+	}
+	if want := (map[string][3]int64{"u": {4, 10, 10}, "v": {2, 4, 4}}); !maps.Equal(got, want) {
+		t.Errorf("usage is %v, want %v", got, want)
+	}
 }
