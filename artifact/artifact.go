@@ -115,23 +115,64 @@ func (s *Store) Copy(ctx context.Context, from, to Place) error {
 	slices.SortStableFunc(keys, func(a, b string) int {
 		return strings.Compare(strings.TrimPrefix(a, from.dir()), strings.TrimPrefix(b, from.dir()))
 	})
+	f := &files{store: s, place: from}
 	for _, key := range keys {
-		err := func() error {
-			content, err := s.objects.Get(ctx, key)
-			if errors.Is(err, ErrMissing) {
-				return nil // deleted in the meantime
-			}
-			if err != nil {
-				return err
-			}
-			defer content.Close()
-			return s.objects.Put(ctx, to.dir()+strings.TrimPrefix(key, from.dir()), content, false)
-		}()
-		if err != nil {
+		if err := f.copyObject(ctx, strings.TrimPrefix(key, from.dir()), to); err != nil && !errors.Is(err, ErrMissing) { // deleted in the meantime
 			return fmt.Errorf("copy the artifacts of a session: %w", err)
 		}
 	}
 	return nil
+}
+
+// CopyVersions copies those versions of the files of a session to another session for
+// which which reports true, with their numbers.
+func (s *Store) CopyVersions(ctx context.Context, from, to Place, which func(*tool.Artifact) bool) error {
+	if !s.works() {
+		return nil
+	}
+	keys, err := s.objects.List(ctx, from.dir())
+	if err != nil {
+		return fmt.Errorf("copy artifacts: %w", err)
+	}
+	f := &files{store: s, place: from}
+	for _, key := range keys {
+		if err := f.copyVersion(ctx, key, to, which); err != nil && !errors.Is(err, ErrMissing) { // deleted in the meantime
+			return fmt.Errorf("copy artifacts: %w", err)
+		}
+	}
+	return nil
+}
+
+// copyVersion copies the version whose record has a key, or the mark with that key. It
+// ignores keys of contents.
+func (f *files) copyVersion(ctx context.Context, key string, to Place, which func(*tool.Artifact) bool) error {
+	name := strings.TrimPrefix(key, f.place.dir())
+	if strings.HasPrefix(name, dataPrefix) {
+		return nil
+	}
+	_, number, _ := strings.Cut(name[strings.LastIndexByte(name, '/')+1:], ".")
+	if version, err := strconv.ParseInt(number, 10, 64); err == nil { // a mark has none
+		r, err := f.record(ctx, key)
+		if err != nil || !which(f.describe(r, version)) {
+			return err
+		}
+		if r.Data != "" { // content first: a record must not refer to missing content
+			if err := f.copyObject(ctx, r.Data, to); err != nil {
+				return err
+			}
+		}
+	}
+	return f.copyObject(ctx, name, to)
+}
+
+// copyObject copies an object of a session.
+func (f *files) copyObject(ctx context.Context, name string, to Place) error {
+	content, err := f.store.objects.Get(ctx, f.place.dir()+name)
+	if err != nil {
+		return err
+	}
+	defer content.Close()
+	return f.store.objects.Put(ctx, to.dir()+name, content, false)
 }
 
 func (s *Store) works() bool { return s != nil && s.objects != nil }
@@ -154,6 +195,9 @@ type record struct {
 	Data     string                     `json:"data,omitempty"` // the suffix of the content's key
 	Nonce    string                     `json:"nonce"`          // of the call that saved it
 }
+
+// dataPrefix begins the keys of contents.
+const dataPrefix = "data/"
 
 // dir returns the prefix of the records of a file.
 func (f *files) dir(name string) string { return f.place.of(name) + "n-" + segment(name) + "/" }

@@ -51,7 +51,7 @@ func TestStore(t *testing.T) {
 			for what, check := range map[string]func(*kit){
 				"Versions": versions, "Names": names, "Scopes": scopes, "Delete": deletes, "Missing": missing, "Refused": refused,
 				"Parts": parts, "Large": large, "Broken": broken, "Concurrent": concurrent, "DeletedMeanwhile": deletedMeanwhile,
-				"Sessions": sessions, "Seek": seek,
+				"Sessions": sessions, "Copied": copied, "Seek": seek,
 			} {
 				t.Run(what, func(t *testing.T) { check(&kit{t, newStore(open(t))}) })
 			}
@@ -431,6 +431,41 @@ func sessions(k *kit) {
 	}
 	if err := k.store.Remove(k.Context(), home); err != nil { // again
 		k.Error(err)
+	}
+}
+
+// Some versions can be copied, and others later, with their numbers.
+func copied(k *kit) {
+	from, to := k.files("s1"), k.files("copy")
+	k.save(from, "deleted", "gone")
+	if err := from.Delete(k.Context(), "deleted"); err != nil {
+		k.Fatal(err)
+	}
+	for _, name := range []string{"a", "a", "a", "b/c", "deleted", "user:d"} {
+		k.save(from, name, "in "+name)
+	}
+	pick := func(which func(*tool.Artifact) bool) {
+		err := k.store.CopyVersions(k.Context(), home, Place{App: home.App, User: home.User, Session: "copy"}, which)
+		if err != nil {
+			k.Fatal(err)
+		}
+	}
+	pick(func(a *tool.Artifact) bool { return a.Name == "a" && a.Version < 2 })
+	k.list(to, "a", "user:d")
+	if got := k.numbers(to, "a"); !slices.Equal(got, []int64{0, 1}) {
+		k.Errorf("the copy has the versions %v", got)
+	}
+	pick(func(a *tool.Artifact) bool { return a.Name != "a" || a.Version == 2 })
+	k.list(to, "a", "b/c", "deleted", "user:d")
+	if got := k.numbers(to, "a"); !slices.Equal(got, []int64{0, 1, 2}) {
+		k.Errorf("the copy has the versions %v", got)
+	}
+	if got := k.read(to, "deleted", 0); got != "in deleted" {
+		k.Errorf("the copy has %q", got)
+	}
+	k.save(to, "a", "of the copy")
+	if got := [2][]int64{k.numbers(to, "a"), k.numbers(from, "a")}; !slices.Equal(got[0], []int64{0, 1, 2, 3}) || !slices.Equal(got[1], []int64{0, 1, 2}) {
+		k.Errorf("after another version, the copy and the original have the versions %v", got)
 	}
 }
 

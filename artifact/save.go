@@ -31,7 +31,7 @@ func (f *files) Save(ctx context.Context, a tool.Artifact, content io.Reader) (*
 	}
 	if a.FileURI == "" {
 		counted := &counter{Reader: content}
-		r.Data = "data/" + r.Nonce
+		r.Data = dataPrefix + r.Nonce
 		key := f.place.of(a.Name) + r.Data
 		if err := f.store.objects.Put(ctx, key, counted, false); err != nil {
 			return nil, fmt.Errorf("save the artifact %s: %w", a.Name, err)

@@ -11,24 +11,26 @@ import (
 
 // A file that is sent becomes an artifact, and so does its summary.
 func TestSummariser(t *testing.T) {
-	srv, err := parley.Open(t.Context(), parley.Config{Scripts: parley.ScriptConfig{Dir: "summariser"}, Offline: true, Artifacts: parley.ArtifactConfig{SaveInput: true}})
+	srv, err := parley.Open(t.Context(), parley.Config{Scripts: parley.ScriptConfig{Dir: "summariser"}, Offline: true, Artifacts: parley.ArtifactConfig{SaveInput: true}, Recording: parley.RecordingConfig{Share: 1}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { srv.Close(context.Background()) })
 	say := func(parts ...*event.Part) (said string, saved map[string]int64) {
 		t.Helper()
+		run := ""
 		for ev, err := range srv.Stream(t.Context(), parley.Request{
 			App: "summariser", User: "u", Session: "s", Message: &event.Content{Role: event.RoleUser, Parts: parts},
 		}) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			said += ev.Content.Text()
+			said, run = said+ev.Content.Text(), ev.InvocationID
 			if len(ev.Actions.ArtifactDelta) > 0 {
 				saved = ev.Actions.ArtifactDelta
 			}
 		}
+		wantSame(t, srv, "summariser", "s", run)
 		return said, saved
 	}
 	const text = "Bees make honey. Honey bees live in hives. The weather was fine. Hives of honey bees are busy."

@@ -24,9 +24,10 @@ type player struct {
 	plan      *replay.Plan
 	recording *replay.Recording
 	models    func(name string) (model.Model, error)
-	may       func() error               // refuses a call of a model; see Service.MaySpend
-	spend     func(resp *model.Response) // counts one
-	stop      func(cause error)          // ends the repetition
+	may       func() error                                               // refuses a call of a model; see Service.MaySpend
+	spend     func(resp *model.Response)                                 // counts one
+	stop      func(cause error)                                          // ends the repetition
+	saved     func(ctx context.Context, versions map[string]int64) error // copies what a recorded call has saved
 	encoded   encodings
 	long      map[string]bool // the names of long-running tools
 
@@ -218,7 +219,7 @@ func (p *player) Call(tc *tool.Context, at agentrt.Place, t tool.Tool, args json
 		p.stop(fmt.Errorf("%w: the tool %s", errDiverged, name))
 		return nil, errDiverged
 	}
-	return repeat(s, tc)
+	return p.repeat(s, tc)
 }
 
 // orNone returns arguments as a tool gets them: a model may leave them out if there are
@@ -231,10 +232,16 @@ func orNone(args json.RawMessage) json.RawMessage {
 }
 
 // repeat does with the context of a call what the tool did.
-func repeat(s *replay.Step, tc *tool.Context) (any, error) {
+func (p *player) repeat(s *replay.Step, tc *tool.Context) (any, error) {
 	result, actions, err := resultOf(s)
 	if err != nil {
 		return nil, err
+	}
+	if len(actions.ArtifactDelta) > 0 {
+		if err := p.saved(tc, actions.ArtifactDelta); err != nil {
+			p.stop(err)
+			return nil, err
+		}
 	}
 	// Questions are about the call, which has another id now.
 	rename(actions.RequestedAuthConfigs, s.Call, tc.FunctionCallID)

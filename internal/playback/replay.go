@@ -142,14 +142,17 @@ func (s *Service) Replay(ctx context.Context, key session.Key, runID, id string,
 		}
 	}
 	fork := session.Key{App: key.App, User: key.User, ID: id}
-	place := func(k session.Key) artifact.Place { return artifact.Place{App: k.App, User: k.User, Session: k.ID} }
-	if err := s.Artifacts.Copy(ctx, place(key), place(fork)); err != nil {
+	seen, err := of.files()
+	if err != nil {
+		return nil, err
+	}
+	if err := s.Artifacts.CopyVersions(ctx, filesOf(key), filesOf(fork), seen); err != nil {
 		return nil, err
 	}
 	stored := false
 	defer func() {
 		if !stored {
-			_ = s.Artifacts.Remove(context.WithoutCancel(ctx), place(fork))
+			_ = s.Artifacts.Remove(context.WithoutCancel(ctx), filesOf(fork))
 		}
 	}()
 	report, entries, err := s.play(ctx, of, fork, recording, &plan)
@@ -220,6 +223,12 @@ func (s *Service) play(ctx context.Context, of *original, fork session.Key, reco
 			_ = started.run.Cancel(ctx)
 		}
 	}}
+	p.saved = func(ctx context.Context, versions map[string]int64) error {
+		return s.Artifacts.CopyVersions(ctx, filesOf(of.session.Key), filesOf(fork), func(a *tool.Artifact) bool {
+			version, saved := versions[a.Name]
+			return saved && version == a.Version
+		})
+	}
 	p.may = func() error { return s.MaySpend(ctx, of.session.Key) }
 	p.spend = func(resp *model.Response) {
 		// The call was made, whatever becomes of the repetition.
