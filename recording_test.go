@@ -33,17 +33,28 @@ type edges struct {
 	session       string        // the URL of the store
 	text          string        // what the model says in the end
 	answer        scripted.Step // in place of what models answer
+	called        string        // the name of the models, if they have another one
 }
+
+// named is a model with another name.
+type named struct {
+	model.Model
+
+	name string
+}
+
+func (n named) Name() string { return n.name }
 
 // model is one that answers with answer, and counts.
 func (e *edges) model(answer scripted.Step) model.Model {
-	return scripted.Func(func(ctx context.Context, req *model.Request) iter.Seq2[*model.Response, error] {
+	m := scripted.Func(func(ctx context.Context, req *model.Request) iter.Seq2[*model.Response, error] {
 		e.models.Add(1)
 		if e.answer != nil {
 			return e.answer(ctx, req)
 		}
 		return answer(ctx, req)
 	})
+	return named{m, cmp.Or(e.called, m.Name())}
 }
 
 func (e *edges) tool(name string, do func(ctx *tool.Context) (any, error)) tool.Tool {
@@ -403,6 +414,7 @@ func TestReplayShowsTheFirstDifference(t *testing.T) {
 		{"instruction", "tool", func(e *edges) { e.instruction = "Be brief." }, "call scripted instruction"},
 		{"instruction of a later agent", "transfer", func(e *edges) { e.instruction = "Be brief." }, "call scripted instruction"},
 		{"tool", "tool", func(e *edges) { e.described = "Notes things." }, "call scripted tools[0].description"},
+		{"model", "tool", func(e *edges) { e.called = "newer" }, "call newer model"},
 		{"another agent", "tool", func(e *edges) { e.name = "other" }, "call scripted missing"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -455,6 +467,7 @@ func TestReplayPlans(t *testing.T) {
 		{"everything live", replay.Plan{LiveModels: true, LiveTools: true}, 2, 1, "Done. now"},
 		{"from a step on", replay.Plan{From: 3}, 1, 0, "Done. now"},
 		{"another result", replay.Plan{Results: map[int]json.RawMessage{2: json.RawMessage(`{"noted":"no"}`)}}, 1, 0, "Done. now"},
+		{"another result for another model", replay.Plan{Results: map[int]json.RawMessage{2: json.RawMessage(`{"noted":"no"}`)}, Model: "other"}, 0, 0, "I am another."},
 		{"another model", replay.Plan{From: 3, Model: "other"}, 0, 0, "I am another."},
 		{"another model for one call", replay.Plan{Live: []int{3}, Model: "other"}, 0, 0, "I am another."},
 		{"another instruction", replay.Plan{LiveModels: true, Model: "echo", Instructions: map[string]string{"led": "Say this."}}, 0, 0, "Say this."},
@@ -498,15 +511,15 @@ func TestReplayRefuses(t *testing.T) {
 		plan      replay.Plan
 	}{
 		{"none", "run not found", replay.Plan{}},
-		{run, "set liveModels or from", replay.Plan{Model: "other"}},
-		{run, "set liveModels or from", replay.Plan{Instructions: map[string]string{"a": "b"}}},
-		{run, "set liveModels or from", replay.Plan{Temperature: new(0.5)}},
+		{run, "set liveModels, from or results", replay.Plan{Model: "other"}},
+		{run, "set liveModels, from or results", replay.Plan{Instructions: map[string]string{"a": "b"}}},
+		{run, "set liveModels, from or results", replay.Plan{Temperature: new(0.5)}},
 		{run, "not negative", replay.Plan{LiveModels: true, Temperature: new(-1.0)}},
 		{run, "beginning with 1", replay.Plan{From: -1}},
 		{run, "no recorded call with the number 9", replay.Plan{Live: []int{1, 9}}},
 		{run, "no recorded call with the number 0", replay.Plan{Live: []int{0}}},
 		{run, "either made or gets another result", replay.Plan{Live: []int{2}, Results: map[int]json.RawMessage{2: json.RawMessage(`{}`)}}},
-		{run, "set liveModels or from", replay.Plan{Live: []int{2}, Model: "other"}},
+		{run, "set liveModels, from or results", replay.Plan{Live: []int{2}, Model: "other"}},
 		{run, "no recorded call of a tool with the number 1", replay.Plan{Results: map[int]json.RawMessage{1: json.RawMessage(`{}`)}}},
 		{run, "not JSON", replay.Plan{Results: map[int]json.RawMessage{2: json.RawMessage(`{`)}}},
 	} {

@@ -33,8 +33,8 @@ type Plan struct {
 	// Live are the numbers of recorded calls, of models or tools, that are made whatever
 	// the rest of the plan says.
 	Live []int `json:"live,omitempty"`
-	// Model is asked in place of those of the agents. It requires LiveModels, From, or
-	// a call of a model in Live.
+	// Model is asked in place of those of the agents. It requires LiveModels, From,
+	// Results, or a call of a model in Live.
 	Model string `json:"model,omitempty"`
 	// Instructions are given to models in place of those of the agents with these
 	// names. They require the same.

@@ -20,7 +20,7 @@ func callsTools(p *replay.Plan, r *replay.Recording) bool {
 
 // checkPlan refuses plans with parts that would have no effect.
 func checkPlan(p *replay.Plan, r *replay.Recording) error {
-	live := p.LiveModels || p.From > 0
+	live := p.LiveModels || p.From > 0 || len(p.Results) > 0
 	for _, n := range p.Live {
 		if n < 1 || n > len(r.Steps) {
 			return &replay.PlanError{Message: fmt.Sprintf("there is no recorded call with the number %d, which live has", n)}
@@ -34,11 +34,11 @@ func checkPlan(p *replay.Plan, r *replay.Recording) error {
 	case p.From < 0:
 		return &replay.PlanError{Message: "from must be the number of a call, beginning with 1"}
 	case p.Model != "" && !live:
-		return &replay.PlanError{Message: "another model answers only calls that are made: set liveModels or from, or name a call of a model in live"}
+		return &replay.PlanError{Message: "another model answers only calls that are made: set liveModels, from or results, or name a call of a model in live"}
 	case len(p.Instructions) > 0 && !live:
-		return &replay.PlanError{Message: "another instruction has an effect only on calls that are made: set liveModels or from, or name a call of a model in live"}
+		return &replay.PlanError{Message: "another instruction has an effect only on calls that are made: set liveModels, from or results, or name a call of a model in live"}
 	case p.Temperature != nil && !live:
-		return &replay.PlanError{Message: "another temperature has an effect only on calls that are made: set liveModels or from, or name a call of a model in live"}
+		return &replay.PlanError{Message: "another temperature has an effect only on calls that are made: set liveModels, from or results, or name a call of a model in live"}
 	case p.Temperature != nil && !(*p.Temperature >= 0): // also if it is not a number
 		return &replay.PlanError{Message: "temperature must be a number that is not negative"}
 	}
