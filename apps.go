@@ -1,7 +1,10 @@
 package parley
 
 import (
+	"fmt"
 	"maps"
+	"os"
+	"path/filepath"
 	"runtime/debug"
 	"slices"
 	"sync"
@@ -16,6 +19,7 @@ import (
 type apps struct {
 	code  map[string]*agent.Agent
 	found link.Scripts // nil without a directory
+	evals string       // EvaluationConfig.Dir
 }
 
 func (a *apps) Names() []string {
@@ -49,6 +53,32 @@ func (a *apps) Dir(app string) string {
 		return ""
 	}
 	return a.found.DirOf(app)
+}
+
+// EvalDir is the directory with the evaluation sets of an application, empty if it can
+// have none.
+func (a *apps) EvalDir(app string) string {
+	if _, ok := a.code[app]; ok && a.evals != "" {
+		return filepath.Join(a.evals, app)
+	}
+	return a.Dir(app)
+}
+
+// makeEvalDirs creates the directories of EvalDir.
+func (a *apps) makeEvalDirs() error {
+	if a.evals == "" {
+		return nil
+	}
+	for app := range a.code {
+		dir := a.EvalDir(app)
+		if !filepath.IsLocal(app) || filepath.Base(app) != app {
+			return fmt.Errorf("the application %q cannot have a directory: its name is not one for a file", app)
+		}
+		if err := os.MkdirAll(dir, 0o750); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (a *apps) ReloadError(app string) error {

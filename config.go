@@ -39,6 +39,8 @@ type Config struct {
 	UI        UIConfig
 	Telemetry TelemetryConfig
 	Recording RecordingConfig
+	// Evaluations says where evaluation sets of the applications in Agents are.
+	Evaluations EvaluationConfig
 
 	// Now is the clock of the timestamps of events; nil means time.Now. Leases use the
 	// clock of the database.
@@ -403,6 +405,15 @@ type UIConfig struct {
 	Enabled bool
 	// Dir is a directory with another UI, such as the built files of adk-web, which
 	// is then served at /dev-ui/.
+	Dir string
+}
+
+// EvaluationConfig configures the evaluation sets of the applications in Agents, and
+// their results. Those of applications in a directory are in that directory.
+type EvaluationConfig struct {
+	// Dir is a directory with a directory for each application, with its name, which
+	// Open creates if it does not exist. Empty means that sets are only read from the
+	// files that Evaluation.Sets names, and that results are not stored.
 	Dir string
 }
 

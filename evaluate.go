@@ -156,8 +156,8 @@ func (r *EvaluationResult) JSON(server *url.URL) ([]byte, error) {
 // Evaluate runs the conversations of evaluation sets with the only application of cfg,
 // and compares the results with what the sets expect. Every case has its own session,
 // in memory: Sessions.URL and Artifacts.URL are not used. The results are also stored
-// in the application's directory; an application in Config.Agents has none. A case that
-// fails is not an error.
+// in the application's directory; for an application in Config.Agents, that is in
+// Evaluations.Dir. A case that fails is not an error.
 func Evaluate(ctx context.Context, cfg Config, e Evaluation) (*EvaluationResult, error) {
 	cfg.Sessions.URL, cfg.Artifacts.URL = "", "" // neither is used
 	s, err := Open(ctx, cfg)
@@ -280,7 +280,7 @@ func (s *Server) plans(app string, e Evaluation) ([]eval.Plan, error) {
 			return nil, err
 		}
 		if len(sets) == 0 {
-			return nil, fmt.Errorf("there are no evaluation sets in the directory of %s: name a file", app)
+			return nil, fmt.Errorf("%s has no evaluation sets: name a file, or make a set from a session in the developer UI", app)
 		}
 	}
 	plans := make([]eval.Plan, 0, len(sets))
@@ -335,7 +335,7 @@ func (s *Server) newEvals() *eval.Service {
 	if now == nil {
 		now = time.Now
 	}
-	service := &eval.Service{Dir: s.apps.Dir, Engine: s.scratchEngine, Models: s.cfg.named(), Code: s.apps.Code, Now: now}
+	service := &eval.Service{Dir: s.apps.EvalDir, Engine: s.scratchEngine, Models: s.cfg.named(), Code: s.apps.Code, Now: now}
 	if s.cfg.Recording.Share >= 0 {
 		service.Record = func(store session.Store) eval.Recording {
 			r := playback.NewRecorder(store.Recordings, 1, 0, nil, s.cfg.Log)

@@ -428,7 +428,37 @@ func TestEvalFiles(t *testing.T) {
 	b.want(400, "POST", "/dev/apps/weather/eval_sets/ours/add_session", `{"evalId":"e","sessionId":"silent","userId":"ann"}`)
 }
 
-// An application that is a part of the program has no place for sets.
+// An application that is a part of the program has its sets where the configuration says.
+func TestEvalDirectory(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "evaluations")
+	cfg := parley.Config{Evaluations: parley.EvaluationConfig{Dir: dir}}
+	b := newBenchWith(t, cfg)
+	b.want(200, "POST", "/apps/built_in/users/ann/sessions/s", `{}`)
+	b.want(200, "POST", "/run", `{"appName":"built_in","userId":"ann","sessionId":"s","newMessage":{"parts":[{"text":"What is the weather in Paris?"}]}}`)
+	const set = "/dev/apps/built_in/eval_sets/smoke"
+	b.want(200, "POST", set, "")
+	b.want(200, "POST", set+"/add_session", `{"evalId":"paris","sessionId":"s","userId":"ann"}`)
+	if got := b.want(200, "POST", set+"/run_eval", `{"evalIds":["paris"],`+criteria+`}`); !strings.Contains(got, `"finalEvalStatus":1`) {
+		t.Errorf("the case has not passed: %s", got)
+	}
+	if got := b.want(200, "GET", "/dev/apps/built_in/eval_results", ""); !strings.Contains(got, "built_in_smoke") {
+		t.Errorf("the results are %s", got)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "built_in", "smoke.evalset.json")); err != nil {
+		t.Error(err)
+	}
+	cfg.Agents, cfg.Log, cfg.Stdout = map[string]*agent.Agent{"built_in": testkit.WeatherApp()}, slog.New(slog.DiscardHandler), io.Discard
+	result, err := parley.Evaluate(t.Context(), cfg, parley.Evaluation{Sets: []string{"smoke"}})
+	if err != nil || len(result.Sets) != 1 || len(result.Sets[0].Cases) != 1 || !result.Sets[0].Cases[0].Passed {
+		t.Errorf("the set by its id: %+v, %v", result, err)
+	}
+	cfg.Evaluations.Dir = filepath.Join(dir, "built_in", "smoke.evalset.json")
+	if _, err := parley.Open(t.Context(), cfg); err == nil || !strings.Contains(err.Error(), "Evaluations.Dir") {
+		t.Errorf("with a file in place of the directory: %v", err)
+	}
+}
+
+// Without that, it has no place for sets.
 func TestEvalWithoutDirectory(t *testing.T) {
 	b := newBench(t)
 	b.is(`[]`, "GET", "/dev/apps/built_in/eval_sets", "")

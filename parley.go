@@ -100,7 +100,7 @@ func Open(ctx context.Context, cfg Config) (*Server, error) {
 		cfg.Stdout = os.Stdout //nolint:forbidigo // the documented default
 	}
 	cfg.Log = observe.Logger(cfg.Log)
-	s := &Server{cfg: cfg, apps: &apps{code: maps.Clone(cfg.Agents)}}
+	s := &Server{cfg: cfg, apps: &apps{code: maps.Clone(cfg.Agents), evals: cfg.Evaluations.Dir}}
 	if err := s.open(ctx); err != nil {
 		s.release() //nolint:contextcheck // ctx may be done
 		if is[*ConfigError](err) {
@@ -177,6 +177,9 @@ func (s *Server) open(ctx context.Context) (err error) {
 	}
 	if s.prices, err = price.Load(cfg.PriceFile); err != nil {
 		return inField("PriceFile", err)
+	}
+	if err := s.apps.makeEvalDirs(); err != nil {
+		return inField("Evaluations.Dir", err)
 	}
 	s.openWebhooks()
 	s.recorder = s.newRecorder() //nolint:contextcheck // it ends with the server

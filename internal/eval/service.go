@@ -50,7 +50,7 @@ func (s *Service) files(app string) (f files, ok bool) {
 func (s *Service) writable(app string) (files, error) {
 	f, ok := s.files(app)
 	if !ok {
-		return f, invalid("The application %s has no directory to keep evaluation sets in: it is a part of the program that serves it", app)
+		return f, invalid("The application %s has no directory to keep evaluation sets in: set Config.Evaluations.Dir in the program that serves it", app)
 	}
 	return f, nil
 }
