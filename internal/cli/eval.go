@@ -3,7 +3,6 @@ package cli
 import (
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/url"
 	"os"
 	"os/signal"
@@ -66,7 +65,7 @@ The exit code is 1 when a case fails.`,
 				return err
 			}
 			if !asJSON {
-				bar := progress{out: env.Stdout, terminal: env.StdoutTerminal}
+				bar := progress{env: env, terminal: env.StdoutTerminal && !env.dumb()}
 				e.Progress = bar.show
 			}
 			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
@@ -120,7 +119,7 @@ func serverURL(text string) (*url.URL, error) {
 // progress shows the progress of an evaluation: as a bar on a terminal, otherwise
 // as a line for every case.
 type progress struct {
-	out      io.Writer
+	env      *Env
 	terminal bool
 	failed   int
 }
@@ -128,22 +127,22 @@ type progress struct {
 const barWidth = 30
 
 func (p *progress) show(done, total int, set, id string, passed bool) {
-	outcome := "PASSED"
+	out, outcome := p.env.Stdout, p.env.colour("PASSED", colourGreen)
 	if !passed {
-		outcome = "FAILED"
+		outcome = p.env.colour("FAILED", colourRed)
 		p.failed++
 	}
 	if !p.terminal {
-		fmt.Fprintf(p.out, "%s %s:%s\n", outcome, clean(set), clean(id))
+		fmt.Fprintf(out, "%s %s:%s\n", outcome, clean(set), clean(id))
 		return
 	}
 	if !passed { // it stays, above the bar
-		fmt.Fprintf(p.out, "\r\x1b[K%s %s:%s\n", outcome, clean(set), clean(id))
+		fmt.Fprintf(out, "\r\x1b[K%s %s:%s\n", outcome, clean(set), clean(id))
 	}
 	full := barWidth * done / max(total, 1)
-	fmt.Fprintf(p.out, "\r\x1b[K[%s%s] %d/%d, %d failed", strings.Repeat("#", full), strings.Repeat("-", barWidth-full), done, total, p.failed)
+	fmt.Fprintf(out, "\r\x1b[K[%s%s] %d/%d, %d failed", strings.Repeat("#", full), strings.Repeat("-", barWidth-full), done, total, p.failed)
 	if done == total {
-		fmt.Fprintln(p.out)
+		fmt.Fprintln(out)
 	}
 }
 

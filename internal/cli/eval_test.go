@@ -82,7 +82,7 @@ func TestEval(t *testing.T) {
 		},
 		{
 			"a terminal", "weather wrong.json --offline", true, ExitFailure,
-			"\r\x1b[K[###############---------------] 1/2, 0 failed\r\x1b[KFAILED wrong:wrong\n\r\x1b[K[##############################] 2/2, 1 failed\n" +
+			"\r\x1b[K[###############---------------] 1/2, 0 failed\r\x1b[K\x1b[31mFAILED\x1b[0m wrong:wrong\n\r\x1b[K[##############################] 2/2, 1 failed\n" +
 				"Eval Run Summary\nwrong:\n  Tests passed: 1\n  Tests failed: 1\n" + why, "parley: 1 of 2 cases failed: --print_detailed_results shows where\n",
 		},
 		{"no such set", "weather nothing --offline", false, ExitFailure, "", "parley: Eval set not found: nothing\n"},

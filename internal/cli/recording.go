@@ -47,7 +47,7 @@ func (s *share) String() string { return strconv.FormatFloat(max(float64(*s), 0)
 func (s *share) Type() string { return "float64" }
 
 func (r *recordingFlags) define(flags *pflag.FlagSet) {
-	flags.Var(&r.share, "record", "`share` of the runs of which requests to models and\nanswers of models and tools are kept, so that parley\nreplay can compare them: from 0, none, to 1, all\n(default 1 for a local server with the developer UI)")
+	flags.Var(&r.share, "record", "`share` of the runs of which requests to models and\nanswers of models and tools are kept, so that parley\nreplay can compare them: from 0, none, to 1, all\n(default 1 for a local server with the developer UI,\nand for parley run with a database)")
 	flags.DurationVar(&r.ttl, "record_ttl", 7*24*time.Hour, "`time` after which recordings are deleted; 0 means with\ntheir sessions")
 }
 
@@ -134,9 +134,9 @@ only if a repetition fails.`,
 		flags.BoolVar(&opts.plan.LiveTools, "live_tools", false, "call the tools, with all their effects; with --from or\n--result only from there on")
 		flags.IntVar(&opts.plan.From, "from", 0, "call the models from the recorded call with this\n`number` on, and the tools with --live_tools")
 		flags.IntSliceVar(&opts.plan.Live, "live", nil, "`number` of a recorded call, of a model or a tool, to\nmake again with all its effects; repeat it for several")
-		flags.StringArrayVar(&opts.models, "model", nil, "`name` of the model to call in place of those of the\nagents; with --live_models, --from or --live; repeat it\nto compare several")
-		flags.Float64SliceVar(&opts.temperatures, "temperature", nil, "`number` to ask models for as their temperature; with\n--live_models, --from or --live; repeat it to compare\nseveral")
-		flags.StringArrayVar(&opts.instructions, "instruction", nil, "`agent=text` with another instruction for an agent; with\n--live_models, --from or --live; repeat it for several")
+		flags.StringArrayVar(&opts.models, "model", nil, "`name` of the model to call in place of those of the\nagents; with --live_models, --from, --result or --live; repeat it\nto compare several")
+		flags.Float64SliceVar(&opts.temperatures, "temperature", nil, "`number` to ask models for as their temperature; with\n--live_models, --from, --result or --live; repeat it to compare\nseveral")
+		flags.StringArrayVar(&opts.instructions, "instruction", nil, "`agent=text` with another instruction for an agent; with\n--live_models, --from, --result or --live; repeat it for several")
 		flags.StringArrayVar(&opts.results, "result", nil, "`number=json` with another result for the recorded call\nof a tool; models are called from there on; repeat it\nfor several")
 	})
 	section(cmd, "Output", func(flags *pflag.FlagSet) {
@@ -263,11 +263,11 @@ func (o *replayOptions) print(env *Env, r *replay.Report) error {
 		return json.NewEncoder(env.Stdout).Encode(r)
 	}
 	var b strings.Builder
-	verdict := "is the same"
+	verdict := env.colour("is the same", colourGreen)
 	if !r.Same {
-		verdict = "differs"
+		verdict = env.colour("differs", colourRed)
 	}
-	fmt.Fprintf(&b, "run %s %s (repeated in the session %s)\n", r.Run, verdict, r.Session)
+	fmt.Fprintf(env.Stdout, "run %s %s (repeated in the session %s)\n", clean(r.Run), verdict, clean(r.Session))
 	if r.FromLog {
 		b.WriteString("  It was not recorded: requests to models were not compared.\n")
 	}
@@ -302,18 +302,36 @@ func (o *replayOptions) print(env *Env, r *replay.Report) error {
 	if r.Failure != nil && !r.Same {
 		fmt.Fprintf(&b, "  It ended: %s\n", r.Failure.Message)
 	}
-	_, err := fmt.Fprint(env.Stdout, clean(b.String())) // parts of it come from models and tools
-	return err
+	for line := range strings.Lines(clean(b.String())) { // parts of it come from models and tools
+		text, colour := strings.TrimSuffix(line, "\n"), ""
+		switch {
+		case strings.HasPrefix(text, recordedMark):
+			colour = colourRed
+		case strings.HasPrefix(text, nowMark):
+			colour = colourGreen
+		}
+		if colour != "" {
+			text = env.colour(text, colour)
+		}
+		fmt.Fprintln(env.Stdout, text)
+	}
+	return nil
 }
+
+// The marks of what is different.
+const (
+	recordedMark = "       - "
+	nowMark      = "       + "
+)
 
 func printDifferences(b *strings.Builder, list []replay.Difference) {
 	for _, d := range list {
 		fmt.Fprintf(b, "     %s\n", d.Path)
 		if d.Recorded != nil {
-			fmt.Fprintf(b, "       - %s\n", d.Recorded)
+			fmt.Fprintf(b, "%s%s\n", recordedMark, d.Recorded)
 		}
 		if d.Now != nil {
-			fmt.Fprintf(b, "       + %s\n", d.Now)
+			fmt.Fprintf(b, "%s%s\n", nowMark, d.Now)
 		}
 	}
 }

@@ -33,6 +33,7 @@ func newRun(env *Env) *cobra.Command {
 		opts     runOptions
 		networks []string
 		database string
+		record   recordingFlags
 		level    = logLevels("warn")
 	)
 	cmd := &cobra.Command{
@@ -69,6 +70,10 @@ know: the next line is the answer, except that /say <text> speaks to the agent.`
 			}
 			cfg.Access.Mode, cfg.Sessions.URL = parley.AccessLocal, database
 			cfg.Logins.AllowPrivate, cfg.Log = networks, slog.New(ownErrors{env.logger(level.value, "text").Handler()})
+			record.configure(&cfg)
+			if database != "" && cfg.Recording.Share == 0 {
+				cfg.Recording.Share = 1
+			}
 			return converse(cmd.Context(), env, cfg, opts)
 		},
 		ValidArgsFunction: directories,
@@ -83,6 +88,7 @@ know: the next line is the answer, except that /say <text> speaks to the agent.`
 		flags.StringVar(&opts.replay, "replay", "", "`file` with the messages: one per line, or JSON such as\n{\"state\": {}, \"queries\": [\"Hello\"]}")
 		flags.StringVar(&opts.save, "save_session", "", "`file` for the session as JSON at the end")
 	})
+	section(cmd, "Recording", record.define)
 	section(cmd, "Logins of users, for tools", func(flags *pflag.FlagSet) {
 		flags.StringVar(&opts.redirect, "redirect_uri", "", "redirect `url` for the browser after a login\n(default a free port of this machine)")
 		definePrivateLogins(flags, &networks)

@@ -38,8 +38,13 @@ func statusColour(status string) string {
 // styled reports whether standard output shows styles.
 func (e *Env) styled() bool {
 	_, plain := e.getenv("NO_COLOR")
+	return e.StdoutTerminal && !plain && !e.dumb()
+}
+
+// dumb reports whether the terminal understands no control sequences.
+func (e *Env) dumb() bool {
 	terminal, _ := e.getenv("TERM")
-	return e.StdoutTerminal && !plain && terminal != "dumb"
+	return terminal == "dumb"
 }
 
 // colour colours a text, if standard output shows styles.

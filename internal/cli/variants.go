@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 	"unicode/utf8"
 
 	"github.com/parley-run/parley"
@@ -40,12 +39,13 @@ func (o *replayOptions) variants() []replay.Plan {
 }
 
 // compare repeats runs with each of the plans, and shows the answers beside each other.
+// Each is shown when it is there: a repetition may take long, and cost money.
 func (o *replayOptions) compare(ctx context.Context, env *Env, srv *parley.Server, key session.Key, ids []string, plans []replay.Plan) error {
-	failed := 0
+	failed, out := 0, newVariantTable(env, plans)
 	for _, id := range ids {
-		out := tabwriter.NewWriter(env.Stdout, 0, 0, 2, ' ', 0)
 		if !o.json {
-			fmt.Fprintf(out, "run %s\nMODEL\tTEMPERATURE\tSTATUS\tCALLS\tTOKENS\tMS\tSESSION\tANSWER\n", id)
+			fmt.Fprintf(env.Stdout, "run %s\n", id)
+			out.row("MODEL", "TEMPERATURE", "STATUS", "CALLS", "TOKENS", "MS", "SESSION", "ANSWER")
 		}
 		for _, plan := range plans {
 			report, err := srv.Replay(ctx, key, id, plan)
@@ -58,14 +58,11 @@ func (o *replayOptions) compare(ctx context.Context, env *Env, srv *parley.Serve
 			if o.json {
 				err = json.NewEncoder(env.Stdout).Encode(variant{plan.Model, plan.Temperature, report})
 			} else {
-				err = row(ctx, out, srv, session.Key{App: key.App, User: key.User, ID: report.Session}, plan, report)
+				err = out.add(ctx, srv, session.Key{App: key.App, User: key.User, ID: report.Session}, plan, report)
 			}
 			if err != nil {
 				return err
 			}
-		}
-		if err := out.Flush(); err != nil {
-			return err
 		}
 	}
 	if failed > 0 {
@@ -81,8 +78,31 @@ type variant struct {
 	*replay.Report
 }
 
-// row prints one repetition on a line.
-func row(ctx context.Context, out *tabwriter.Writer, srv *parley.Server, key session.Key, plan replay.Plan, r *replay.Report) error {
+// variantTable prints repetitions on lines as they end, so its columns have widths that
+// do not depend on the rows.
+type variantTable struct {
+	env   *Env
+	model int // width of the column of models
+}
+
+func newVariantTable(env *Env, plans []replay.Plan) *variantTable {
+	t := &variantTable{env: env, model: len("MODEL")}
+	for i := range plans {
+		t.model = max(t.model, utf8.RuneCountInString(plans[i].Model))
+	}
+	return t
+}
+
+func (t *variantTable) row(model, temperature, status, calls, tokens, took, id, answer string) {
+	status = t.env.colour(fmt.Sprintf("%-9s", status), statusColour(status))
+	fmt.Fprintf(t.env.Stdout, "%-*s  %-11s  %s  %5s  %7s  %6s  %-*s  %s\n", t.model, model, temperature, status, calls, tokens, took, idWidth, id, answer)
+}
+
+// idWidth is the length of the ids of repetitions.
+const idWidth = 26
+
+// add prints one repetition.
+func (t *variantTable) add(ctx context.Context, srv *parley.Server, key session.Key, plan replay.Plan, r *replay.Report) error {
 	s, err := srv.Sessions().Get(ctx, key)
 	if err != nil {
 		return err
@@ -114,8 +134,8 @@ func row(ctx context.Context, out *tabwriter.Writer, srv *parley.Server, key ses
 		}
 	}
 	calls := len(slices.DeleteFunc(slices.Clone(r.Calls), func(c *replay.Call) bool { return c.Missing }))
-	_, err = fmt.Fprintf(out, "%s\t%s\t%s\t%d\t%d\t%.0f\t%s\t%s\n", clean(name), temperature, r.Status, calls, tokens, took, key.ID, clean(brief(answer)))
-	return err
+	t.row(clean(name), temperature, string(r.Status), strconv.Itoa(calls), strconv.FormatInt(tokens, 10), strconv.FormatFloat(took, 'f', 0, 64), key.ID, clean(brief(answer)))
+	return nil
 }
 
 // brief is the beginning of a text, on one line.
