@@ -41,9 +41,9 @@ check: ## Build, vet, and run the quick tests
 	go vet ./...
 	go test -vet=off -short $$(go list ./... | grep -v -E '$(SLOW)')
 
-# As root on Debian, tests install the programs that they need (Postgres, Node.js,
-# Chromium, jq). A plain go test does not.
-export PARLEY_TEST_INSTALL ?= 1
+# As root on Debian, these install the programs that they need (Postgres, Node.js,
+# Chromium, jq). A plain go test does not, and check does not.
+test test/plain test/raced test/postgres chaos soak bench bench/before: export PARLEY_TEST_INSTALL ?= 1
 
 # Packages that start goroutines or share values among them. They are tested with
 # the race detector, all others without: it compiles every dependency once more. Those
