@@ -15,6 +15,8 @@ const ConfirmationCall = "adk_request_confirmation"
 
 // The names of the function call that asks a user to log in. A client answers it;
 // models do not see it.
+//
+//nolint:gosec // they are names of calls
 const (
 	CredentialCall    = "svc_request_credential"
 	CredentialCallADK = "adk_request_credential"

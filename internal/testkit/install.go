@@ -50,7 +50,7 @@ func MayInstall() bool {
 // unpacks, and fails if another one reads the lists or downloads.
 func Install(ctx context.Context, pkg string) error {
 	const script = `apt-get -q update && apt-get -q -o DPkg::Lock::Timeout=300 install -y --no-install-recommends "$0"`
-	cmd := exec.CommandContext(ctx, "flock", "/var/lib/dpkg", "sh", "-c", script, pkg)
+	cmd := exec.CommandContext(ctx, "flock", "/var/lib/dpkg", "sh", "-c", script, pkg) //nolint:gosec // the packages are ours
 	cmd.Env = append(cmd.Environ(), "DEBIAN_FRONTEND=noninteractive")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("installing the package %s: %w\n%s", pkg, err, out[max(0, len(out)-2000):])
