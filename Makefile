@@ -50,7 +50,7 @@ test test/plain test/raced test/postgres chaos soak bench bench/before: export P
 # whose dependencies take a minute to compile are tested without it, too: the package
 # parley, and the clients of model providers.
 RACED := ./agent ./agent/workflow ./artifact ./chaos ./conformance ./internal/access ./internal/bounded ./internal/broker/... ./internal/eval \
-	./internal/lru ./internal/outbox ./internal/peer ./internal/retry ./internal/run/... ./internal/schedule ./internal/script/adk ./internal/script/engine/arena ./internal/script/node ./internal/server ./internal/sessionrt \
+	./internal/lru ./internal/outbox ./internal/peer ./internal/retry ./internal/run/... ./internal/schedule ./internal/script/adk ./internal/script/engine/arena ./internal/script/node ./internal/server ./internal/sessionrt ./internal/sharelink \
 	./internal/telemetry ./internal/trigger ./model/internal/... ./model/offline ./model/openai ./model/scripted ./session ./session/memstore ./session/postgres ./tool ./tool/code ./tool/code/container ./tool/mcp ./tool/openapi ./tool/skill
 
 # Tests of packages above that the race detector slows down most, and that are run

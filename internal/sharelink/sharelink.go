@@ -195,9 +195,10 @@ func hash(token string) []byte {
 // key, and thus no link.
 func (l *Links) cipher(ctx context.Context, create bool) (cipher.AEAD, error) {
 	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.aead != nil {
-		return l.aead, nil
+	known := l.aead
+	l.mu.Unlock()
+	if known != nil {
+		return known, nil
 	}
 	key, err := l.storedKey(ctx, create)
 	if err != nil {
@@ -207,8 +208,14 @@ func (l *Links) cipher(ctx context.Context, create bool) (cipher.AEAD, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the key of links: %w", err)
 	}
-	l.aead, err = cipher.NewGCMWithRandomNonce(block)
-	return l.aead, err
+	aead, err := cipher.NewGCMWithRandomNonce(block)
+	if err != nil {
+		return nil, fmt.Errorf("read the key of links: %w", err)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.aead = aead // concurrent calls have read the same key
+	return aead, nil
 }
 
 // storedKey returns the key of the store, which the first link creates. It belongs to no user.
