@@ -131,7 +131,7 @@ func (in *instance) pick(ctx context.Context) (*engine.Engine, error) {
 // replace starts the replacement of an engine that has ended. in.mu must be held.
 func (in *instance) replace(ctx context.Context, index int) *restart {
 	old := in.engines[index]
-	in.log.WarnContext(ctx, "restarting the application's engine", "app", in.name, "cause", old.Err())
+	in.log.WarnContext(ctx, "restarting the application's engine", "app", in.name, "err", old.Err())
 	r := &restart{done: make(chan struct{})}
 	ctx, r.cancel = context.WithCancel(ctx)
 	if in.restarting == nil {
