@@ -18,6 +18,8 @@ import (
 	"github.com/parley-run/parley/internal/inbox"
 	"github.com/parley-run/parley/internal/run"
 	"github.com/parley-run/parley/internal/schedule"
+	"github.com/parley-run/parley/internal/sharelink"
+	"github.com/parley-run/parley/internal/trigger"
 	"github.com/parley-run/parley/internal/webhook"
 	"github.com/parley-run/parley/internal/wire"
 	"github.com/parley-run/parley/replay"
@@ -94,14 +96,20 @@ func writeError(w http.ResponseWriter, e *httpError) {
 }
 
 // subject is what a request is about, for error messages that lack it.
-type subject struct{ app, session, run string }
+type subject struct {
+	app, session, run, share string
+	// at and before are the event and the invocation that the body names.
+	at, before string
+	// unqueued is set if the request cannot be queued.
+	unqueued bool
+}
 
 // subjectOf returns what the path of a request names.
 func subjectOf(r *http.Request) subject {
-	return subject{r.PathValue("app"), r.PathValue("session"), r.PathValue("run")}
+	return subject{app: r.PathValue("app"), session: r.PathValue("session"), run: r.PathValue("run"), share: r.PathValue("share")}
 }
 
-// aboutError is an error about something other than what the path of the request names.
+// aboutError is an error about something other than what the path of the request names, or about more than that.
 type aboutError struct {
 	subject
 	error
@@ -139,6 +147,7 @@ func Message(err error, key session.Key) string {
 // errorMap maps the errors of the packages that the server uses; the first match wins.
 var errorMap = []func(error, subject) *httpError{
 	as(func(e *httpError) *httpError { return e }),
+	is(trigger.ErrNotFound, http.StatusNotFound, text(trigger.ErrNotFound.Error())), // may come with the error of a file
 	as(func(e *wire.Error) *httpError { return invalid(e) }),
 	as(func(e *face.Problem) *httpError {
 		return &httpError{status: e.Status, message: e.Message, after: e.After}
@@ -163,8 +172,17 @@ var errorMap = []func(error, subject) *httpError{
 		}
 		return "Run not found: " + of.run
 	}),
-	is(run.ErrUnknownEvent, http.StatusUnprocessableEntity, text(
-		"The run has no event with the id in Last-Event-ID or ?after=; leave it out to read from the beginning")),
+	is(run.ErrUnknownEvent, http.StatusUnprocessableEntity, func(of subject) string {
+		switch {
+		case of.before != "":
+			return "The session has no events of the invocation " + of.before
+		case of.at != "":
+			return "The session has no event with the id in atEventId"
+		}
+		return "The run has no event with the id in Last-Event-ID or ?after=; leave it out to read from the beginning"
+	}),
+	is(sharelink.ErrNone, http.StatusNotFound, func(of subject) string { return "Link not found: " + of.share }),
+	is(sharelink.ErrTooMany, http.StatusConflict, text(fmt.Sprintf("The session has %d links already: revoke one of them", sharelink.MaxLinks))),
 	own(inbox.ErrNotFound, http.StatusNotFound),
 	own(inbox.ErrNoLinks, http.StatusNotImplemented),
 	own(inbox.ErrBadLink, http.StatusNotFound),
@@ -180,6 +198,20 @@ var errorMap = []func(error, subject) *httpError{
 	as(func(e *schedule.SpecError) *httpError {
 		return invalid(&wire.Error{Path: []any{e.Field}, Type: "value_error", Msg: e.Message})
 	}),
+	own(trigger.ErrOwner, http.StatusForbidden),
+	own(trigger.ErrExists, http.StatusConflict),
+	own(trigger.ErrTooMany, http.StatusConflict),
+	own(trigger.ErrChanged, http.StatusConflict),
+	own(trigger.ErrInFile, http.StatusConflict),
+	as(func(e *trigger.SpecError) *httpError {
+		return invalid(&wire.Error{Path: []any{e.Field}, Type: "value_error", Msg: e.Message})
+	}),
+	as(func(e *trigger.ForbiddenError) *httpError {
+		return &httpError{status: http.StatusForbidden, message: e.Message}
+	}),
+	as(func(e *trigger.PayloadError) *httpError {
+		return &httpError{status: http.StatusUnprocessableEntity, message: "Invalid request: " + e.Message}
+	}),
 	own(webhook.ErrNotFound, http.StatusNotFound),
 	own(webhook.ErrNoDelivery, http.StatusNotFound),
 	own(webhook.ErrExists, http.StatusConflict),
@@ -194,6 +226,12 @@ var errorMap = []func(error, subject) *httpError{
 		return &httpError{status: http.StatusBadRequest, message: e.Error()}
 	}),
 	is(session.ErrBadToken, http.StatusBadRequest, text(session.ErrBadToken.Error())),
+	func(err error, _ subject) *httpError {
+		if !errors.Is(err, session.ErrBadQuery) {
+			return nil
+		}
+		return badParameter("query", "q", "must be words")
+	},
 
 	// Errors about its content.
 	as(func(e *broker.AnswerError) *httpError {
@@ -216,9 +254,17 @@ var errorMap = []func(error, subject) *httpError{
 	own(run.ErrNotAllowed, http.StatusForbidden),
 
 	// Errors about the current load or state.
-	as(func(e *session.BusyError) *httpError {
-		return &httpError{status: http.StatusConflict, message: e.Error() + ". Wait for it, cancel it, or send concurrency: enqueue."}
-	}),
+	func(err error, of subject) *httpError {
+		busy, ok := errors.AsType[*session.BusyError](err)
+		if !ok {
+			return nil
+		}
+		advice := ". Wait for it, cancel it, or send concurrency: enqueue."
+		if of.unqueued {
+			advice = ". Wait for it, or cancel it."
+		}
+		return &httpError{status: http.StatusConflict, message: busy.Error() + advice}
+	},
 	own(run.ErrAnswered, http.StatusConflict),
 	own(run.ErrExpired, http.StatusConflict),
 	own(run.ErrCancelled, http.StatusConflict),

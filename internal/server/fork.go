@@ -39,15 +39,13 @@ func (s *Server) forkSession(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	forked, err := s.Engine.Fork(r.Context(), key, at, made.ID)
-	switch {
-	case errors.Is(err, session.ErrExists):
+	if errors.Is(err, session.ErrExists) {
 		return about(made, err)
-	case errors.Is(err, run.ErrUnknownEvent) && at.BeforeInvocation != "":
-		return &httpError{status: http.StatusUnprocessableEntity, message: "The session has no events of the invocation " + at.BeforeInvocation}
-	case errors.Is(err, run.ErrUnknownEvent):
-		return &httpError{status: http.StatusUnprocessableEntity, message: "The session has no event with the id in atEventId"}
-	case err != nil:
-		return err
+	}
+	if err != nil {
+		of := subjectOf(r)
+		of.at, of.before = at.AtEvent, at.BeforeInvocation
+		return &aboutError{of, err}
 	}
 	writeJSON(w, http.StatusOK, document.Session(nil, forked))
 	return nil
@@ -67,14 +65,10 @@ func (s *Server) rewindSession(w http.ResponseWriter, r *http.Request) error {
 		return invalid(wire.Missing("rewindBeforeInvocationId"))
 	}
 	rewound, err := s.Engine.Rewind(r.Context(), key, before)
-	if errors.Is(err, run.ErrUnknownEvent) {
-		return &httpError{status: http.StatusUnprocessableEntity, message: "The session has no events of the invocation " + before}
-	}
-	if busy, ok := errors.AsType[*session.BusyError](err); ok {
-		return &httpError{status: http.StatusConflict, message: busy.Error() + ". Wait for it, or cancel it."}
-	}
 	if err != nil {
-		return err
+		of := subjectOf(r)
+		of.before, of.unqueued = before, true
+		return &aboutError{of, err}
 	}
 	writeJSON(w, http.StatusOK, document.Session(nil, rewound))
 	return nil

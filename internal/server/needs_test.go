@@ -14,6 +14,9 @@ import (
 	"github.com/parley-run/parley/internal/broker"
 	"github.com/parley-run/parley/internal/eval"
 	"github.com/parley-run/parley/internal/run"
+	"github.com/parley-run/parley/internal/sharelink"
+	"github.com/parley-run/parley/internal/trigger"
+	"github.com/parley-run/parley/internal/wire"
 	"github.com/parley-run/parley/session"
 )
 
@@ -108,7 +111,8 @@ func TestAllowHostsLocally(t *testing.T) {
 // An error has the same status in every handler, and names what the request is about.
 func TestErrorMap(t *testing.T) {
 	t.Parallel()
-	of := subject{app: "a", session: "s", run: "r"}
+	of := subject{app: "a", session: "s", run: "r", share: "l"}
+	const readAgain = "The run has no event with the id in Last-Event-ID or ?after=; leave it out to read from the beginning"
 	for _, tt := range []struct {
 		err     error
 		status  int
@@ -126,6 +130,23 @@ func TestErrorMap(t *testing.T) {
 		{&broker.AnswerError{Refusal: broker.Forbidden, Message: "m"}, 403, "m"},
 		{&broker.AnswerError{Refusal: broker.Unavailable, Message: "m"}, 503, "m"},
 		{&eval.Error{Kind: eval.Busy, Message: "m"}, 409, "m"},
+		{run.ErrUnknownEvent, 422, readAgain},
+		{&aboutError{subject{at: "e"}, run.ErrUnknownEvent}, 422, "The session has no event with the id in atEventId"},
+		{&aboutError{subject{before: "i"}, run.ErrUnknownEvent}, 422, "The session has no events of the invocation i"},
+		{&session.BusyError{Run: "r"}, 409, "The session is busy with the run r. Wait for it, cancel it, or send concurrency: enqueue."},
+		{&aboutError{subject{unqueued: true}, &session.BusyError{Run: "r"}}, 409, "The session is busy with the run r. Wait for it, or cancel it."},
+		{session.ErrBadQuery, 422, "Invalid request: q: must be words"},
+		{sharelink.ErrNone, 404, "Link not found: l"},
+		{sharelink.ErrTooMany, 409, "The session has 100 links already: revoke one of them"},
+		{errors.Join(trigger.ErrNotFound, &wire.Error{Msg: "the file is wrong"}), 404, "trigger not found"},
+		{trigger.ErrOwner, 403, trigger.ErrOwner.Error()},
+		{trigger.ErrExists, 409, trigger.ErrExists.Error()},
+		{trigger.ErrTooMany, 409, trigger.ErrTooMany.Error()},
+		{trigger.ErrChanged, 409, trigger.ErrChanged.Error()},
+		{trigger.ErrInFile, 409, trigger.ErrInFile.Error()},
+		{&trigger.SpecError{Field: "check", Message: "is wrong"}, 422, "Invalid request: check: is wrong"},
+		{&trigger.ForbiddenError{Message: "m"}, 403, "m"},
+		{&trigger.PayloadError{Message: "m"}, 422, "Invalid request: m"},
 		{session.ErrQueueFull, 429, "Too many messages are waiting for the session"},
 		{run.ErrClosing, 503, run.ErrClosing.Error()},
 		{errors.New("dial 10.0.0.7: refused"), 500, "Internal Server Error"},

@@ -1,7 +1,6 @@
 package server
 
 import (
-	"errors"
 	"net/http"
 
 	"github.com/parley-run/parley/internal/textsearch"
@@ -50,9 +49,6 @@ func (s *Server) search(w http.ResponseWriter, r *http.Request) error {
 		return &httpError{status: http.StatusNotImplemented, message: "The session store of this server cannot search in what was said: memory, SQLite and Postgres can."}
 	}
 	found, next, err := s.Store.Searcher.Search(r.Context(), key.App, key.User, words, page)
-	if errors.Is(err, session.ErrBadQuery) {
-		return badParameter("query", "q", "must be words")
-	}
 	if err != nil {
 		return err
 	}

@@ -1,8 +1,6 @@
 package server
 
 import (
-	"errors"
-	"fmt"
 	"net/http"
 	"slices"
 	"time"
@@ -108,9 +106,6 @@ func (s *Server) createShare(w http.ResponseWriter, r *http.Request) error {
 	}
 	link.Seq, link.Event = entries[at].Seq, last.ID
 	token, made, err := s.shares.Create(r.Context(), link, time.Duration(life)*time.Second)
-	if errors.Is(err, sharelink.ErrTooMany) {
-		return &httpError{status: http.StatusConflict, message: fmt.Sprintf("The session has %d links already: revoke one of them", sharelink.MaxLinks)}
-	}
 	if err != nil {
 		return err
 	}
@@ -153,9 +148,7 @@ func (s *Server) revokeShare(w http.ResponseWriter, r *http.Request) error {
 	if _, err := s.Store.Get(r.Context(), key, session.Read{NoEvents: true}); err != nil {
 		return err
 	}
-	if err := s.shares.Revoke(r.Context(), key, id); errors.Is(err, sharelink.ErrNone) {
-		return &httpError{status: http.StatusNotFound, message: "Link not found: " + id}
-	} else if err != nil {
+	if err := s.shares.Revoke(r.Context(), key, id); err != nil {
 		return err
 	}
 	writeJSON(w, http.StatusOK, []byte("null"))

@@ -39,7 +39,7 @@ func (s *Server) triggerRoutes() []route {
 	}
 }
 
-// triggered checks that there are triggers, and maps their errors.
+// triggered checks that there are triggers.
 func (s *Server) triggered(route func(http.ResponseWriter, *http.Request) error) func(http.ResponseWriter, *http.Request) error {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		if err := session.CheckIdentifier("application name", r.PathValue("app")); err != nil {
@@ -48,7 +48,7 @@ func (s *Server) triggered(route func(http.ResponseWriter, *http.Request) error)
 		if s.Triggers == nil {
 			return cmp.Or(s.knownApp(r), error(&httpError{status: http.StatusNotImplemented, message: "This server has no triggers"}))
 		}
-		return triggerError(route(w, r))
+		return route(w, r)
 	}
 }
 
@@ -58,34 +58,6 @@ func (s *Server) knownApp(r *http.Request) error {
 		return nil
 	}
 	return run.ErrUnknownApp
-}
-
-// triggerError maps an error of triggers.
-func triggerError(err error) error {
-	status := 0
-	switch {
-	case err == nil:
-		return nil
-	case errors.Is(err, trigger.ErrNotFound):
-		return &httpError{status: http.StatusNotFound, message: trigger.ErrNotFound.Error(), cause: err}
-	case errors.Is(err, trigger.ErrOwner):
-		status = http.StatusForbidden
-	case errors.Is(err, trigger.ErrExists), errors.Is(err, trigger.ErrTooMany), errors.Is(err, trigger.ErrChanged), errors.Is(err, trigger.ErrInFile):
-		status = http.StatusConflict
-	}
-	if status != 0 {
-		return &httpError{status: status, message: err.Error()}
-	}
-	if e, ok := errors.AsType[*trigger.SpecError](err); ok {
-		return &wire.Error{Path: []any{e.Field}, Type: "value_error", Msg: e.Message}
-	}
-	if e, ok := errors.AsType[*trigger.ForbiddenError](err); ok {
-		return &httpError{status: http.StatusForbidden, message: e.Message}
-	}
-	if e, ok := errors.AsType[*trigger.PayloadError](err); ok {
-		return &httpError{status: http.StatusUnprocessableEntity, message: "Invalid request: " + e.Message}
-	}
-	return err
 }
 
 // triggerDoc is a trigger in a response.
@@ -287,7 +259,7 @@ func (s *Server) deliver(w http.ResponseWriter, r *http.Request) error {
 	result, err := s.Triggers.Deliver(r.Context(), t, req, s.Recall)
 	s.delivered(t.App, result.Outcome)
 	if err != nil {
-		return triggerError(err)
+		return err
 	}
 	switch {
 	case result.Challenge != "":
