@@ -6,16 +6,15 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/ident"
+	"github.com/parley-run/parley/internal/redact"
 	"github.com/parley-run/parley/internal/run"
 	"github.com/parley-run/parley/internal/sessionrt"
 	"github.com/parley-run/parley/session"
-	"github.com/parley-run/parley/tool"
 )
 
 // Sessions gives programs access to the sessions of a server, in process. Its methods
@@ -165,7 +164,6 @@ func shown(s *session.Session, err error) (*session.Session, error) {
 // mean nothing to others. The session itself is shared and stays as it is.
 func withoutSecrets(s *session.Session) *session.Session {
 	out := *s
-	out.State = maps.Clone(s.State)
-	maps.DeleteFunc(out.State, func(name string, _ json.RawMessage) bool { return tool.IsSecret(name) })
+	out.State = redact.State(s.State)
 	return &out
 }

@@ -1,9 +1,9 @@
 package tool
 
-import "strings"
+import "github.com/parley-run/parley/internal/redact"
 
-// SecretPrefix begins the keys of the state that only tools can read.
-const SecretPrefix = "secret:"
+// SecretPrefix, which is "secret:", begins the keys of the state that only tools can read.
+const SecretPrefix = redact.SecretPrefix
 
 // IsSecret reports whether only tools can read a key of the state.
-func IsSecret(key string) bool { return strings.HasPrefix(key, SecretPrefix) }
+func IsSecret(key string) bool { return redact.IsSecretKey(key) }

@@ -1,5 +1,6 @@
-// Package document encodes sessions, runs and states as clients get them. It is
-// the one place that leaves secret keys of the state out.
+// Package document encodes sessions, runs and states as clients get them, without
+// the secret keys of states. Where clients get a state in another form, redact.State
+// leaves them out.
 package document
 
 import (

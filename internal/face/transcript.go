@@ -3,7 +3,6 @@ package face
 import (
 	"encoding/json"
 	"hash/crc32"
-	"maps"
 	"net/url"
 	"slices"
 	"strconv"
@@ -11,8 +10,8 @@ import (
 
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/agentrt"
+	"github.com/parley-run/parley/internal/redact"
 	"github.com/parley-run/parley/internal/run"
-	"github.com/parley-run/parley/tool"
 )
 
 // Kind is the kind of a Step.
@@ -408,7 +407,7 @@ func (t *Transcript) stored(dst []Step, ev *event.Event) []Step {
 	if len(ev.Actions.ArtifactDelta) > 0 {
 		step(Step{Kind: Saved, Files: ev.Actions.ArtifactDelta})
 	}
-	if delta := visible(ev.Actions.StateDelta); len(delta) > 0 {
+	if delta := redact.State(ev.Actions.StateDelta); len(delta) > 0 {
 		step(Step{Kind: State, Delta: delta})
 	}
 	if ev.Usage != nil {
@@ -466,16 +465,4 @@ func failed(r *event.FunctionResponse) bool {
 		Message string          `json:"error_message"` // of a call that did not finish
 	}
 	return json.Unmarshal(r.Response, &doc) == nil && (doc.Status == "error" || doc.Message != "" || len(doc.Error) > 0 && string(doc.Error) != "null")
-}
-
-// visible returns a state delta without what clients do not see.
-func visible(delta map[string]json.RawMessage) map[string]json.RawMessage {
-	for key := range delta {
-		if tool.IsSecret(key) {
-			delta = maps.Clone(delta)
-			maps.DeleteFunc(delta, func(key string, _ json.RawMessage) bool { return tool.IsSecret(key) })
-			return delta
-		}
-	}
-	return delta
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"maps"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -267,10 +266,8 @@ func outputOf(result *event.FunctionResponse, actions *event.Actions) json.RawMe
 		return encode(ev)
 	}
 	ev.Actions = *actions
-	ev.Actions.StateDelta = maps.Clone(actions.StateDelta)
-	maps.DeleteFunc(ev.Actions.StateDelta, func(name string, value json.RawMessage) bool {
-		return strings.HasPrefix(name, "secret:") || redact.HoldsCredential(value)
-	})
+	ev.Actions.StateDelta = maps.Clone(redact.State(actions.StateDelta))
+	maps.DeleteFunc(ev.Actions.StateDelta, func(_ string, value json.RawMessage) bool { return redact.HoldsCredential(value) })
 	doc := encode(ev)
 	var secrets redact.Set
 	for _, asked := range actions.RequestedAuthConfigs {

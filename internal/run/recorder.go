@@ -17,7 +17,6 @@ import (
 	"github.com/parley-run/parley/internal/run/stream"
 	"github.com/parley-run/parley/internal/sessionrt"
 	"github.com/parley-run/parley/session"
-	"github.com/parley-run/parley/tool"
 )
 
 // recorder writes the events of one run, in order, to the store, to
@@ -193,8 +192,7 @@ func (r *recorder) piece(ev *event.Event) (*event.Event, error) {
 	r.stamp(ev)
 	if len(ev.Actions.StateDelta) > 0 { // the whole event is sealed
 		shown := *ev
-		shown.Actions.StateDelta = maps.Clone(withhold(ev.Actions.StateDelta, session.State{}))
-		maps.DeleteFunc(shown.Actions.StateDelta, func(key string, _ json.RawMessage) bool { return tool.IsSecret(key) })
+		shown.Actions.StateDelta = withhold(redact.State(ev.Actions.StateDelta), session.State{})
 		ev = &shown
 	}
 	return r.redactor.Piece(ev)

@@ -12,10 +12,10 @@ import (
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/access"
 	"github.com/parley-run/parley/internal/eval"
+	"github.com/parley-run/parley/internal/redact"
 	"github.com/parley-run/parley/internal/run"
 	"github.com/parley-run/parley/internal/wire"
 	"github.com/parley-run/parley/session"
-	"github.com/parley-run/parley/tool"
 )
 
 // evalRoutes are the routes of evaluation sets, in the two versions that clients use, which differ in the shape of some
@@ -277,13 +277,7 @@ func (s *Server) caseOf(r *http.Request, key session.Key, id, last string) (*eva
 		}
 		turns = turns[:i+1]
 	}
-	state := session.State{}
-	for k, v := range found.Initial {
-		if !tool.IsSecret(k) {
-			state[k] = v
-		}
-	}
-	return eval.NewCase(id, key.App, key.User, state, turns, time.Now())
+	return eval.NewCase(id, key.App, key.User, redact.State(found.Initial), turns, time.Now())
 }
 
 // evalSession answers with the session of a case that was run, which is not in the session store. It reports whether

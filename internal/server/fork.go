@@ -6,13 +6,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"net/http"
 	"slices"
 
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/document"
 	"github.com/parley-run/parley/internal/ident"
+	"github.com/parley-run/parley/internal/redact"
 	"github.com/parley-run/parley/internal/run"
 	"github.com/parley-run/parley/internal/sessionrt"
 	"github.com/parley-run/parley/internal/wire"
@@ -127,12 +127,6 @@ func (s *Server) exportSession(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-func withoutSecrets(s session.State) session.State {
-	out := maps.Clone(s)
-	maps.DeleteFunc(out, func(k string, _ json.RawMessage) bool { return tool.IsSecret(k) })
-	return out
-}
-
 // withoutSecretBytes returns the JSON of an entry: the stored bytes, unless they contain a secret.
 func withoutSecretBytes(e *session.Entry) ([]byte, error) {
 	if !bytes.Contains(e.JSON, []byte(`"`+tool.SecretPrefix)) {
@@ -142,7 +136,7 @@ func withoutSecretBytes(e *session.Entry) ([]byte, error) {
 	if err := ev.UnmarshalJSON(e.JSON); err != nil {
 		return nil, err
 	}
-	ev.Actions.StateDelta = withoutSecrets(ev.Actions.StateDelta)
+	ev.Actions.StateDelta = redact.State(ev.Actions.StateDelta)
 	return ev.MarshalJSON()
 }
 
