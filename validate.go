@@ -132,6 +132,10 @@ func (c *AccessConfig) validate() error {
 		return wrong("Access.OIDC", "identity tokens are checked with Access.Mode oidc only")
 	case o.ClientID == "" && (o.ClientSecret != "" || o.ClientSecretFile != ""):
 		return wrong("Access.OIDC.ClientSecret", "is that of a client: give Access.OIDC.ClientID")
+	case c.Mode == AccessOIDC && len(o.Issuers) == 0:
+		return wrong("Access.OIDC.Issuers", "identity tokens need an issuer")
+	case c.Mode == AccessOIDC && (len(o.Audiences) == 0 && o.ClientID == "" || slices.Contains(o.Audiences, "")):
+		return wrong("Access.OIDC.Audiences", "identity tokens need an audience: without one, a token for any other service would do")
 	case c.Mode != AccessKeys && c.KeysURL != "":
 		return wrong("Access.KeysURL", "API keys are checked with Access.Mode keys only")
 	}

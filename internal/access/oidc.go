@@ -73,10 +73,10 @@ func OIDC(ctx context.Context, c OIDCConfig) (*Issuers, error) {
 		g.userClaim = "sub"
 	}
 	if len(c.Issuers) == 0 {
-		return nil, errors.New("identity tokens need an issuer (--oidc_issuer)")
+		return nil, errors.New("identity tokens need an issuer")
 	}
 	if len(g.audiences) == 0 || slices.Contains(g.audiences, "") {
-		return nil, errors.New("identity tokens need an audience (--oidc_audience): without one, a token for any other service would do")
+		return nil, errors.New("identity tokens need an audience: without one, a token for any other service would do")
 	}
 	library, err := openid.Find()
 	if err != nil {

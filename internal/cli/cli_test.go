@@ -148,6 +148,8 @@ func TestMistakes(t *testing.T) {
 		{"keys revoke", "the id of the key must be given"},
 		{"run --replay " + queries, queries + `: it must be like {"state": {}, "queries": ["Hello"]}`},
 		{"credentials create", "parley: --credential_key_file: there is no key file: give --credential_key_file, or the SQLite file that it is beside with --session_db_url"},
+		{"api_server " + agents + " --access oidc", "parley: --oidc_issuer: identity tokens need an issuer"},
+		{"api_server " + agents + " --access oidc --oidc_issuer https://i.example", "parley: --oidc_audience: identity tokens need an audience"},
 		{"api_server nowhere", "parley: --agent_dir: the agent directory"},
 		{"api_server " + dir + " --session_db_url nonsense", "parley: --session_db_url: it must be"},
 		{"api_server " + dir + " --artifact_service_uri nonsense", "parley: --artifact_service_uri: "},

@@ -31,6 +31,8 @@ var fields = map[string]string{ //nolint:gosec // names of flags
 	"Logins.Timeout":               "--login_timeout",
 	"Access.Mode":                  "--access",
 	"Access.OIDC":                  "--oidc_issuer",
+	"Access.OIDC.Issuers":          "--oidc_issuer",
+	"Access.OIDC.Audiences":        "--oidc_audience",
 	"Access.OIDC.ClientID":         "--oidc_client_id",
 	"Access.OIDC.ClientSecret":     "PARLEY_OIDC_CLIENT_SECRET",
 	"Access.OIDC.ClientSecretFile": "--oidc_client_secret_file",
