@@ -34,7 +34,7 @@ import (
 )
 
 // ErrNotConfigured means that the server has no artifact store.
-var ErrNotConfigured = errors.New("Artifact service is not configured. Start the server with --artifact_service_uri, " + //nolint:staticcheck // it is for clients
+var ErrNotConfigured = errors.New("Artifact service is not configured. Start the server with --artifact_service_uri (Artifacts.URL), " + //nolint:staticcheck // it is for clients
 	"which names a place that all servers share, such as s3://bucket or gs://bucket")
 
 // Objects stores bytes under keys. A program registers its own with Register. Its methods must be safe for concurrent

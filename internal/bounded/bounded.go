@@ -89,7 +89,7 @@ func CheckCalls(ctx context.Context, n int) error {
 		return nil
 	}
 	if most := From(ctx).ToolCalls; n > most {
-		return &Error{fmt.Sprintf("a response of the model must not have more than %d calls of tools; the operator of the server can allow more (--max_tool_calls)", most)}
+		return &Error{fmt.Sprintf("a response of the model must not have more than %d calls of tools; the operator of the server can allow more with --max_tool_calls (Limits.ToolCalls)", most)}
 	}
 	return nil
 }

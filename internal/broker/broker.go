@@ -50,7 +50,7 @@ const (
 
 // ErrNoKey refuses logins on a server that has no key to seal secrets.
 var ErrNoKey = refuse(Unavailable, "Logins are not possible: the server has no key to seal credentials with. "+
-	"Start it with --credential_key_file, or with PARLEY_CREDENTIAL_KEY set (CredentialKeyFile or CredentialKey in Go): "+
+	"Start it with --credential_key_file (Logins.KeyFile), or set PARLEY_CREDENTIAL_KEY (Logins.Key): "+
 	"a keyset of Tink, or 32 bytes in base64")
 
 // Options are the options of a Broker. Secrets is required; the rest has defaults.

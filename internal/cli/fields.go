@@ -72,19 +72,22 @@ var fields = map[string]string{ //nolint:gosec // names of flags
 }
 
 // message returns the text of an error with flags in place of the fields of a Go
-// struct, which users of the command do not know.
+// struct, which users of the command do not know. Texts that are not about the
+// configuration alone name both, as in --credential_kms (Logins.KMS).
 func message(err error) string {
-	if _, ok := errors.AsType[*parley.ConfigError](err); !ok {
-		return err.Error()
-	}
+	_, inField := errors.AsType[*parley.ConfigError](err)
 	names := make([]string, 0, len(fields))
 	for name := range fields {
 		names = append(names, name)
 	}
 	slices.SortFunc(names, func(a, b string) int { return len(b) - len(a) }) // Logins.KeyFile before Logins.Key
-	pairs := make([]string, 0, 2*len(names))
+	pairs := make([]string, 0, 4*len(names))
 	for _, name := range names {
-		pairs = append(pairs, name, fields[name])
+		flag := fields[name]
+		pairs = append(pairs, flag+" ("+name+")", flag)
+		if inField {
+			pairs = append(pairs, name, flag)
+		}
 	}
 	return strings.NewReplacer(pairs...).Replace(err.Error())
 }

@@ -139,7 +139,7 @@ func (b *body) explain(ctx context.Context, err error) error {
 		return late
 	}
 	if large, ok := errors.AsType[*bounded.Error](err); ok {
-		return &FailureError{Text: large.Error() + "; the operator of the server can allow more (--max_model_response_bytes)", Cause: large}
+		return &FailureError{Text: large.Error() + "; the operator of the server can allow more with --max_model_response_bytes (Limits.ModelResponseBytes)", Cause: large}
 	}
 	_, untrusted := errors.AsType[*tls.CertificateVerificationError](err)
 	dns, noHost := errors.AsType[*net.DNSError](err)

@@ -20,7 +20,7 @@ import (
 // The errors of parse are vault.ErrKey and this one. They do not wrap the errors of
 // the libraries: a parser quotes what it does not understand, and here that may be
 // a key.
-var errEncrypted = errors.New("vault: the keyset is wrapped: set the key that unwraps it (--credential_kms)")
+var errEncrypted = errors.New("vault: the keyset is wrapped: set the key that unwraps it, --credential_kms (Logins.KMS)")
 
 // New creates a vault from a keyset in cleartext JSON, as Generate and the tools of
 // Tink write it, or from a key of 32 bytes in base64.
