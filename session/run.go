@@ -213,7 +213,7 @@ type Options struct {
 
 // MaxLease is the longest lease. One that ends later was granted by a clock that was
 // ahead, or ours is behind, as after a backup was restored on another machine:
-// it counts as expired, because its owner may be gone for long.
+// it counts as expired, because its owner may have stopped long ago.
 const MaxLease = 2 * time.Hour
 
 // Held is a run that is leased to the owner of a store.

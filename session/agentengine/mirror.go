@@ -310,7 +310,7 @@ func (s *backend) send(ctx context.Context, m *mirror, entries []*session.Entry)
 		if err != nil {
 			return err
 		}
-		if err := s.shelve(ctx, m.key, ev.Actions.StateDelta); err != nil {
+		if err := s.storeShared(ctx, m.key, ev.Actions.StateDelta); err != nil {
 			return err
 		}
 		token, err := s.sendOne(ctx, m, m.name, e, ev)

@@ -71,7 +71,7 @@ func (s *backend) fill(ctx context.Context, m *mirror, now *remote, made *sessio
 			return nil, nil, missing(err)
 		}
 	}
-	if err := s.shelve(ctx, made.Key, made.State); err != nil {
+	if err := s.storeShared(ctx, made.Key, made.State); err != nil {
 		return nil, nil, err
 	}
 	keep, err = s.fetchShared(ctx, made.Key)

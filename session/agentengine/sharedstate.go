@@ -42,8 +42,8 @@ func (s *backend) sharedState(name string) (one *sharedState, leave func()) {
 	}
 }
 
-// shelve stores the changes of a delta to shared state.
-func (s *backend) shelve(ctx context.Context, key session.Key, delta session.State) error {
+// storeShared stores the changes of a delta to shared state.
+func (s *backend) storeShared(ctx context.Context, key session.Key, delta session.State) error {
 	for _, to := range []struct {
 		scope session.Scope
 		name  string

@@ -126,10 +126,10 @@ func at(dsn, hosts string) (*pgx.ConnConfig, error) {
 // the next one has to execute statements in another way.
 var errPooler = errors.New("a pooler is at the address of the database")
 
-// suit prepares a connection for what is at its other end. A pooler gives each
+// setExecMode sets how statements are executed on a connection. A pooler gives each
 // transaction another connection to the database, where statements that were
 // prepared before are not known. Their descriptions are.
-func (s *backend) suit(c *pgx.ConnConfig) {
+func (s *backend) setExecMode(c *pgx.ConnConfig) {
 	if s.pooled.Load() && !s.address.mode {
 		c.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
 	}
@@ -158,6 +158,6 @@ func (s *backend) detect(ctx context.Context, conn *pgx.Conn) error {
 // connect makes a connection that does not belong to the pool.
 func (s *backend) connect(ctx context.Context) (*pgx.Conn, error) {
 	c := s.pool.Config().ConnConfig
-	s.suit(c)
+	s.setExecMode(c)
 	return pgx.ConnectConfig(ctx, c)
 }

@@ -144,7 +144,7 @@ func (m *many) move(ctx context.Context, one step, usage map[user]int32) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, slot := range one.slots {
-		m.set(slot, whereabouts{Name: one.to.member.name, Hop: -1})
+		m.set(slot, location{Name: one.to.member.name, Hop: -1})
 	}
 	return nil
 }
@@ -169,7 +169,7 @@ func (s *backend) usersWithUsage(ctx context.Context) (users map[user]int32, err
 
 // finish completes moves that were interrupted.
 func (m *many) finish(ctx context.Context) error {
-	known := map[*backend]map[int32]whereabouts{}
+	known := map[*backend]map[int32]location{}
 	for _, s := range m.members {
 		all, err := s.allSlots(ctx)
 		if err != nil {

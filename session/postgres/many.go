@@ -107,7 +107,7 @@ func (m *many) Close() error {
 
 // load reads where all users are.
 func (m *many) load(ctx context.Context) error {
-	var all [slots]whereabouts
+	var all [slots]location
 	for _, s := range m.members {
 		known, err := s.allSlots(ctx)
 		if err != nil {
@@ -129,7 +129,7 @@ func (m *many) load(ctx context.Context) error {
 }
 
 // set notes where a slot is. m.mu must be held.
-func (m *many) set(slot int32, w whereabouts) {
+func (m *many) set(slot int32, w location) {
 	home := m.byName[w.Name]
 	if w.Name == "" {
 		home = m.members[0]
@@ -144,7 +144,7 @@ func (m *many) set(slot int32, w whereabouts) {
 }
 
 // note is set without m.mu.
-func (m *many) note(slot int32, w whereabouts) {
+func (m *many) note(slot int32, w location) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.set(slot, w)
@@ -216,7 +216,7 @@ func (m *many) moved(ctx context.Context, slot int32, from *backend, hop int32) 
 			if err := to.arrive(ctx, []int32{slot}, from); err != nil {
 				return false, unavailable("moving a user", err, false)
 			}
-			m.note(slot, whereabouts{Name: here.Name, Here: true, Hop: here.Hop})
+			m.note(slot, location{Name: here.Name, Here: true, Hop: here.Hop})
 			return true, nil
 		}
 		if there.Here {

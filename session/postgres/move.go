@@ -100,12 +100,12 @@ func table(kind string) string {
 	return name
 }
 
-// persevere repeats a step of a move that failed for a reason that passes.
-func persevere(ctx context.Context, try func() error) error {
-	give := time.Now().Add(time.Minute)
+// retryTransient repeats a step of a move for a minute while it fails with a transient error.
+func retryTransient(ctx context.Context, try func() error) error {
+	deadline := time.Now().Add(time.Minute)
 	for pauses := (retry.Backoff{Wait: firstWait, Max: time.Second}); ; {
 		err := try()
-		if err == nil || judge(err) == final || time.Now().After(give) {
+		if err == nil || judge(err) == final || time.Now().After(deadline) {
 			return err
 		}
 		if err := retry.Sleep(ctx, pauses.Next()); err != nil {
@@ -116,7 +116,7 @@ func persevere(ctx context.Context, try func() error) error {
 
 // transact calls f in a transaction without the time limit of other calls.
 func (s *backend) transact(ctx context.Context, f func(tx pgx.Tx) error) error {
-	return persevere(ctx, func() error {
+	return retryTransient(ctx, func() error {
 		conn, err := s.acquire(ctx)
 		if err != nil {
 			return err
@@ -314,7 +314,7 @@ func (s *backend) arrive(ctx context.Context, list []int32, source *backend) err
 	})
 }
 
-func hopsOf(list []int32, known map[int32]whereabouts) []int32 {
+func hopsOf(list []int32, known map[int32]location) []int32 {
 	hops := make([]int32, len(list))
 	for i, slot := range list {
 		hops[i] = known[slot].Hop

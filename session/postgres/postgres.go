@@ -54,7 +54,7 @@ type backend struct {
 	added    chan struct{} // holds a value after deliveries were added
 	pending  hints
 	swept    cursor
-	saying   saying
+	indexing indexing
 	started  epochs
 	timeline timeline
 	group    group
@@ -115,7 +115,7 @@ func open(ctx context.Context, url string, o session.Options) (*backend, error) 
 	}
 	s.pooled.Store(at.listen != nil)
 	at.pool.BeforeConnect = func(_ context.Context, c *pgx.ConnConfig) error {
-		s.suit(c)
+		s.setExecMode(c)
 		return nil
 	}
 	at.pool.AfterConnect = s.observe

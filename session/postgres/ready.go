@@ -19,7 +19,7 @@ func (s *backend) Ready(ctx context.Context) error {
 // detected. If there are too many, the database responds, and those of the pool do.
 func (s *backend) reach(ctx context.Context) error {
 	err := s.apart(ctx, func(conn *pgx.Conn) error { return conn.Ping(ctx) })
-	if crowded(err) && s.pool.Stat().TotalConns() > 0 {
+	if tooManyConnections(err) && s.pool.Stat().TotalConns() > 0 {
 		return nil
 	}
 	return err
@@ -28,10 +28,10 @@ func (s *backend) reach(ctx context.Context) error {
 // probe writes a row, and deletes it.
 func (s *backend) probe(ctx context.Context) error {
 	err := s.apart(ctx, func(conn *pgx.Conn) error { return touch(ctx, conn) })
-	if crowded(err) {
+	if tooManyConnections(err) {
 		err = s.with(ctx, func(ctx context.Context, conn *pgxpool.Conn) error { return touch(ctx, conn) })
 	}
-	if crowded(err) && s.writes.Outage() == nil && s.pool.Stat().TotalConns() > 0 {
+	if tooManyConnections(err) && s.writes.Outage() == nil && s.pool.Stat().TotalConns() > 0 {
 		return nil // those of the pool are in use
 	}
 	return err

@@ -73,14 +73,14 @@ func judge(err error) verdict {
 // behalf of all callers.
 func (s *backend) acquire(ctx context.Context) (*pgxpool.Conn, error) {
 	conn, err := s.pool.Acquire(ctx)
-	if _, ok := errors.AsType[*pgconn.ConnectError](err); ok && !crowded(err) {
+	if _, ok := errors.AsType[*pgconn.ConnectError](err); ok && !tooManyConnections(err) {
 		s.db.Failed(err) //nolint:contextcheck // the probing outlives the call
 	}
 	return conn, err
 }
 
-// crowded reports that the server is available, but has no free connection.
-func crowded(err error) bool {
+// tooManyConnections reports whether the server is available, but has no free connection.
+func tooManyConnections(err error) bool {
 	pg, ok := errors.AsType[*pgconn.PgError](err)
 	return ok && (pg.Code == "53300" || pg.Code == "08P01" && strings.Contains(pg.Message, "no more connections allowed")) // the latter is PgBouncer's
 }

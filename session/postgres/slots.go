@@ -93,19 +93,19 @@ func elsewhere(ctx context.Context, db querier, key session.Key) error {
 	return &elsewhereError{name}
 }
 
-// whereabouts is what a database knows of a slot.
-type whereabouts struct {
+// location is what a database knows of a slot.
+type location struct {
 	Name string
 	Here bool
 	Hop  int32
 }
 
 // slot returns what the database knows of a slot. One without a row is here.
-func (s *backend) slot(ctx context.Context, slot int32) (w whereabouts, err error) {
+func (s *backend) slot(ctx context.Context, slot int32) (w location, err error) {
 	err = s.read(ctx, "looking for the database of a user", func(ctx context.Context, conn *pgxpool.Conn) error {
 		err := conn.QueryRow(ctx, sqlSlot, slot).Scan(&w.Name, &w.Here, &w.Hop)
 		if none(err) {
-			w = whereabouts{Name: s.member.name, Here: true}
+			w = location{Name: s.member.name, Here: true}
 			return nil
 		}
 		return err
@@ -114,15 +114,15 @@ func (s *backend) slot(ctx context.Context, slot int32) (w whereabouts, err erro
 }
 
 // allSlots returns what the database knows of all slots.
-func (s *backend) allSlots(ctx context.Context) (known map[int32]whereabouts, err error) {
+func (s *backend) allSlots(ctx context.Context) (known map[int32]location, err error) {
 	err = s.read(ctx, "reading where users are", func(ctx context.Context, conn *pgxpool.Conn) error {
 		rows, err := conn.Query(ctx, sqlSlots)
 		if err != nil {
 			return err
 		}
-		known = map[int32]whereabouts{}
+		known = map[int32]location{}
 		var slot int32
-		var w whereabouts
+		var w location
 		_, err = pgx.ForEachRow(rows, []any{&slot, &w.Name, &w.Here, &w.Hop}, func() error {
 			known[slot] = w
 			return nil

@@ -18,28 +18,28 @@ import (
 
 const (
 	// $1 the last one that was looked at, $2 limit.
-	sqlUnsaid = `SELECT s.ordinal, NOT s.hidden AND s.seq > coalesce(least(u.seq, u.feedback), 0) FROM parley_sessions s
+	sqlUnindexed = `SELECT s.ordinal, NOT s.hidden AND s.seq > coalesce(least(u.seq, u.feedback), 0) FROM parley_sessions s
 		LEFT JOIN parley_said_until u ON u.session = s.ordinal WHERE s.ordinal > $1::bigint ORDER BY s.ordinal LIMIT $2::bigint`
 
 	sqlGrown = `SELECT s.ordinal FROM parley_sessions s WHERE s.digest = ANY ($1::bytea[]) AND NOT s.hidden`
 
 	// The sessions are locked first, as by all others, and cannot be deleted then. Those
 	// that are being deleted are skipped.
-	sqlSayLock = `SELECT s.ordinal FROM parley_sessions s WHERE s.ordinal = ANY ($1::bigint[]) AND NOT s.hidden
+	sqlIndexLock = `SELECT s.ordinal FROM parley_sessions s WHERE s.ordinal = ANY ($1::bigint[]) AND NOT s.hidden
 		ORDER BY s.ordinal FOR KEY SHARE SKIP LOCKED`
 
-	sqlSayFirst = `INSERT INTO parley_said_until (session, seq) SELECT u.session, 0 FROM unnest($1::bigint[]) AS u (session)
+	sqlIndexFirst = `INSERT INTO parley_said_until (session, seq) SELECT u.session, 0 FROM unnest($1::bigint[]) AS u (session)
 		ORDER BY u.session ON CONFLICT DO NOTHING`
 
 	// Another process that indexes a session waits here, and then sees what was added.
-	sqlSayUntil = `SELECT u.session FROM parley_said_until u WHERE u.session = ANY ($1::bigint[]) ORDER BY u.session FOR UPDATE`
+	sqlIndexUntil = `SELECT u.session FROM parley_said_until u WHERE u.session = ANY ($1::bigint[]) ORDER BY u.session FOR UPDATE`
 
-	sqlSayLags = `SELECT s.ordinal, s.owner, s.origin, s.seq, s.rewound, u.seq, u.feedback FROM parley_sessions s
+	sqlIndexLags = `SELECT s.ordinal, s.owner, s.origin, s.seq, s.rewound, u.seq, u.feedback FROM parley_sessions s
 		JOIN parley_said_until u ON u.session = s.ordinal WHERE s.ordinal = ANY ($1::bigint[]) AND s.seq > least(u.seq, u.feedback) ORDER BY s.ordinal`
 
 	// The next entries of sessions, as many as fit: $1 sessions, $2 after, $3 until, $4 how
 	// many, $5 bytes, $6 how many of each.
-	sqlSayEntries = `SELECT e.place, e.seq, e.json, e.sum FROM (
+	sqlIndexEntries = `SELECT e.place, e.seq, e.json, e.sum FROM (
 			SELECT l.place, v.seq, v.json, v.sum, sum(octet_length(v.json)) OVER (ORDER BY l.place, v.seq) - octet_length(v.json) AS before
 			FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) WITH ORDINALITY AS l (session, after, until, place)
 			CROSS JOIN LATERAL (SELECT seq, json, sum FROM parley_events
@@ -47,10 +47,10 @@ const (
 			ORDER BY l.place, v.seq LIMIT $4::bigint) AS e
 		WHERE e.before < $5::bigint ORDER BY e.place, e.seq`
 
-	sqlSayGone = `DELETE FROM parley_said t USING unnest($1::bigint[], $2::bigint[]) AS u (session, seq)
+	sqlDeleteTexts = `DELETE FROM parley_said t USING unnest($1::bigint[], $2::bigint[]) AS u (session, seq)
 		WHERE t.session = u.session AND t.seq = u.seq`
 
-	sqlSay = `INSERT INTO parley_said (session, seq, owner, time, event, author, text, words)
+	sqlAddTexts = `INSERT INTO parley_said (session, seq, owner, time, event, author, text, words)
 		SELECT u.session, u.seq, u.owner, u.time, u.event, u.author, u.text, array_to_tsvector(string_to_array(u.words, ' '))
 		FROM unnest($1::bigint[], $2::bigint[], $3::bytea[], $4::bigint[], $5::bytea[], $6::bytea[], $7::bytea[], $8::text[])
 			AS u (session, seq, owner, time, event, author, text, words)`
@@ -58,8 +58,8 @@ const (
 	sqlIndexed = `UPDATE parley_said_until t SET seq = u.seq, feedback = u.feedback
 		FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) AS u (session, seq, feedback) WHERE t.session = u.session`
 
-	// The index is made again.
-	sqlUnsay = `WITH s AS (SELECT ordinal FROM parley_sessions WHERE digest = $1),
+	// Index makes the index of the session again.
+	sqlResetIndex = `WITH s AS (SELECT ordinal FROM parley_sessions WHERE digest = $1),
 		t AS (DELETE FROM parley_said t USING s WHERE t.session = s.ordinal),
 		f AS (DELETE FROM parley_feedback f USING s WHERE f.session = s.ordinal)
 		DELETE FROM parley_said_until u USING s WHERE u.session = s.ordinal`
@@ -82,16 +82,16 @@ const (
 		ORDER BY t.time DESC, t.session DESC, t.seq DESC`
 )
 
-// sayEvents is how many events of all sessions are read together. Sessions of which none
-// is read are locked in vain, and again by the next call. sayEach is how many are those of
+// indexEvents is how many events of all sessions are read together. Sessions of which none
+// is read are locked in vain, and again by the next call. indexEach is how many are those of
 // one session.
 const (
-	sayEvents = 4000
-	sayEach   = 500
+	indexEvents = 4000
+	indexEach   = 500
 )
 
-// saying is what Index has to do. The store notes the sessions that it has changed.
-type saying struct {
+// indexing is what Index has to do. The store notes the sessions that it has changed.
+type indexing struct {
 	mu     sync.Mutex
 	grown  textindex.Pending[session.Key]
 	behind textindex.Pending[int64] // ordinals
@@ -106,13 +106,13 @@ var _ session.Searcher = (*backend)(nil)
 // that. ordinal is 0 if it is not known.
 func (s *backend) keep(key session.Key, ordinal, since int64, entries ...*session.Entry) {
 	if ordinal != 0 && !key.Hidden() {
-		s.saying.kept.Add(ordinal, since, entries...)
+		s.indexing.kept.Add(ordinal, since, entries...)
 	}
 }
 
 // Index implements session.Searcher.
 func (s *backend) Index(ctx context.Context) (done bool, err error) {
-	i := &s.saying
+	i := &s.indexing
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	keys, lost := i.grown.Take(textindex.Sessions)
@@ -127,7 +127,7 @@ func (s *backend) Index(ctx context.Context) (done bool, err error) {
 	case len(keys) > 0 || len(ordinals) > 0:
 		err = s.index(ctx, keys, ordinals)
 	case i.end.IsZero():
-		err = s.walkUnsaid(ctx)
+		err = s.findUnindexed(ctx)
 	}
 	if err != nil {
 		i.grown.Add(keys...)
@@ -138,14 +138,14 @@ func (s *backend) Index(ctx context.Context) (done bool, err error) {
 	return len(keys) < textindex.Sessions && i.behind.Empty() && !i.end.IsZero(), nil
 }
 
-// walkUnsaid looks for sessions that lag, of the next ones.
-func (s *backend) walkUnsaid(ctx context.Context) error {
-	i := &s.saying
+// findUnindexed looks at the next sessions for those whose index lags behind the log.
+func (s *backend) findUnindexed(ctx context.Context) error {
+	i := &s.indexing
 	var found []int64
 	seen, last := 0, int64(0)
 	err := s.read(ctx, "looking for what was said", func(ctx context.Context, conn *pgxpool.Conn) error {
 		found, seen = nil, 0
-		rows, err := conn.Query(ctx, sqlUnsaid, i.walked, int64(textindex.Walk))
+		rows, err := conn.Query(ctx, sqlUnindexed, i.walked, int64(textindex.Walk))
 		if err != nil {
 			return err
 		}
@@ -188,7 +188,7 @@ func (s *backend) index(ctx context.Context, keys []session.Key, ordinals []int6
 		})
 	})
 	if err == nil {
-		s.saying.behind.Add(later...)
+		s.indexing.behind.Add(later...)
 	}
 	return err
 }
@@ -226,7 +226,7 @@ func (l *lag) rewound() bool { return l.Rewound > l.from() }
 
 // indexAll changes the index of sessions, and returns those of which there is more.
 func (s *backend) indexAll(ctx context.Context, tx pgx.Tx, ordinals []int64) (later []int64, err error) {
-	rows, err := tx.Query(ctx, sqlSayLock, ordinals)
+	rows, err := tx.Query(ctx, sqlIndexLock, ordinals)
 	if err != nil {
 		return nil, err
 	}
@@ -234,12 +234,12 @@ func (s *backend) indexAll(ctx context.Context, tx pgx.Tx, ordinals []int64) (la
 		return nil, err
 	}
 	b := &pgx.Batch{}
-	b.Queue(sqlSayFirst, ordinals)
-	b.Queue(sqlSayUntil, ordinals)
+	b.Queue(sqlIndexFirst, ordinals)
+	b.Queue(sqlIndexUntil, ordinals)
 	if err := tx.SendBatch(ctx, b).Close(); err != nil {
 		return nil, err
 	}
-	if rows, err = tx.Query(ctx, sqlSayLags, ordinals); err != nil {
+	if rows, err = tx.Query(ctx, sqlIndexLags, ordinals); err != nil {
 		return nil, err
 	}
 	lags, err := pgx.CollectRows(rows, pgx.RowToAddrOfStructByPos[lag])
@@ -252,7 +252,7 @@ func (s *backend) indexAll(ctx context.Context, tx pgx.Tx, ordinals []int64) (la
 	timeline := s.Timeline()
 	logs := wholeLogs{tx: tx, left: textindex.Bytes}
 	for _, l := range lags {
-		if step, ok := s.saying.kept.Take(textindex.Prefix([32]byte(l.Owner)), l.Ordinal, timeline, l.from(), l.Seq); ok && !l.rewound() && l.Until == l.Rated {
+		if step, ok := s.indexing.kept.Take(textindex.Prefix([32]byte(l.Owner)), l.Ordinal, timeline, l.from(), l.Seq); ok && !l.rewound() && l.Until == l.Rated {
 			parts = append(parts, &part{lag: l, kept: &step})
 			continue
 		}
@@ -270,7 +270,7 @@ func (s *backend) indexAll(ctx context.Context, tx pgx.Tx, ordinals []int64) (la
 		}
 		later = append(later, queueSteps(b, []*part{{lag: l, entries: log, ratings: rate(l, log)}})...)
 	}
-	entries, err := readLags(ctx, tx, next, sayEvents, textindex.Bytes, sayEach)
+	entries, err := readLags(ctx, tx, next, indexEvents, textindex.Bytes, indexEach)
 	if err != nil {
 		return nil, err
 	}
@@ -347,7 +347,7 @@ func readLags(ctx context.Context, tx pgx.Tx, lags []*lag, most, bytes, each int
 	if len(lags) == 0 {
 		return all, nil
 	}
-	rows, err := tx.Query(ctx, sqlSayEntries, ordinals, after, until, most, bytes, each)
+	rows, err := tx.Query(ctx, sqlIndexEntries, ordinals, after, until, most, bytes, each)
 	if err != nil {
 		return nil, err
 	}
@@ -399,10 +399,10 @@ func queueSteps(b *pgx.Batch, parts []*part) (later []int64) {
 		}
 	}
 	if len(gone) > 0 {
-		b.Queue(sqlSayGone, goneOf, gone)
+		b.Queue(sqlDeleteTexts, goneOf, gone)
 	}
 	if len(seqs) > 0 {
-		b.Queue(sqlSay, addedTo, seqs, owners, times, events, authors, texts, words)
+		b.Queue(sqlAddTexts, addedTo, seqs, owners, times, events, authors, texts, words)
 	}
 	rates.queue(b)
 	if len(ordinals) > 0 {

@@ -176,7 +176,7 @@ func (s *backend) Rebuild(ctx context.Context, key session.Key) (changed bool, e
 			found, err := rebuild(ctx, tx, key)
 			if err == nil && found {
 				digest := key.Digest()
-				_, err = tx.Exec(ctx, sqlUnsay, digest[:])
+				_, err = tx.Exec(ctx, sqlResetIndex, digest[:])
 			}
 			changed = found || again && changed // a problem that an earlier attempt found may be repaired by now
 			return err

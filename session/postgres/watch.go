@@ -59,8 +59,8 @@ func (s *backend) changed(key session.Key) {
 	}
 	p.hints[key.Hint()] = struct{}{}
 	p.mu.Unlock()
-	p.poke()
-	s.saying.grown.Add(key)
+	p.signal()
+	s.indexing.grown.Add(key)
 }
 
 // prune schedules the purge of deleted keys of a state.
@@ -72,10 +72,11 @@ func (s *backend) prune(key session.Key) {
 	}
 	p.prune[key] = struct{}{}
 	p.mu.Unlock()
-	p.poke()
+	p.signal()
 }
 
-func (p *hints) poke() {
+// signal wakes notify.
+func (p *hints) signal() {
 	select {
 	case p.wake <- struct{}{}:
 	default:

@@ -45,7 +45,7 @@ type backend struct {
 	sweeping sync.Mutex
 	swept    int64 // ordinal of the last session that Sweep has visited
 
-	saying saying
+	indexing indexing
 }
 
 var _ session.Backend = (*backend)(nil)
@@ -85,7 +85,7 @@ func open(ctx context.Context, path string, o session.Options) (_ *backend, err 
 		return nil, errors.Join(err, db.Close())
 	}
 	// From here on Close releases everything.
-	s.writer = newWriter(w, o.Log, s.saying.grown.Add)
+	s.writer = newWriter(w, o.Log, s.indexing.grown.Add)
 	s.health = sessionrt.NewHealth("the session database", o.Log, s.probe)
 	defer func() {
 		if err != nil {

@@ -19,8 +19,8 @@ import (
 // The indexes of what was said and of feedback are written after the log, so that appending does not wait
 // for them. The writer notes the sessions that have grown; Index reads what is new of them.
 
-// saying is what Index has to do.
-type saying struct {
+// indexing is what Index has to do.
+type indexing struct {
 	mu     sync.Mutex
 	grown  textindex.Pending[int64] // ordinals
 	kept   textindex.Kept
@@ -44,13 +44,13 @@ var _ session.Searcher = (*backend)(nil)
 // keep keeps the texts of entries that were stored, for Index.
 func (s *backend) keep(key session.Key, ordinal int64, entries []*session.Entry) {
 	if !key.Hidden() {
-		s.saying.kept.Add(ordinal, 0, entries...)
+		s.indexing.kept.Add(ordinal, 0, entries...)
 	}
 }
 
 // Index implements session.Searcher.
 func (s *backend) Index(ctx context.Context) (done bool, err error) {
-	i := &s.saying
+	i := &s.indexing
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	ordinals, lost := i.grown.Take(textindex.Sessions)
@@ -64,7 +64,7 @@ func (s *backend) Index(ctx context.Context) (done bool, err error) {
 		later, err = s.index(ctx, ordinals)
 		more = more || later // those that have grown since are left to the next call
 	case i.end.IsZero():
-		err = s.walkUnsaid(ctx)
+		err = s.findUnindexed(ctx)
 		more = !i.grown.Empty()
 	}
 	if err != nil {
@@ -74,9 +74,9 @@ func (s *backend) Index(ctx context.Context) (done bool, err error) {
 	return !more && !i.end.IsZero(), nil
 }
 
-// walkUnsaid looks for sessions that lag, of the next ones.
-func (s *backend) walkUnsaid(ctx context.Context) error {
-	i := &s.saying
+// findUnindexed looks at the next sessions for those whose index lags behind the log.
+func (s *backend) findUnindexed(ctx context.Context) error {
+	i := &s.indexing
 	var found []int64
 	seen, last := 0, int64(0)
 	err := s.read(ctx, func(c *conn) error {
@@ -114,7 +114,7 @@ func (s *backend) index(ctx context.Context, ordinals []int64) (more bool, err e
 				later = append(later, ordinals[n:]...) // the writer has other work
 				break
 			}
-			l, err := c.lag(ordinal, &s.saying.kept)
+			l, err := c.lag(ordinal, &s.indexing.kept)
 			if err != nil {
 				return err
 			}
@@ -147,7 +147,7 @@ func (s *backend) index(ctx context.Context, ordinals []int64) (more bool, err e
 		later = append(later, changed...)
 	}
 	if err == nil {
-		s.saying.grown.Add(later...)
+		s.indexing.grown.Add(later...)
 	}
 	return len(later) > 0, err
 }
@@ -230,7 +230,7 @@ func (c *conn) indexTexts(l *lag) (bool, error) {
 	// The index is fastest in the order of its rows.
 	slices.SortStableFunc(l.step.Add, func(a, b textindex.Row) int { return a.Time.Compare(b.Time) })
 	for _, row := range l.step.Add {
-		id, err := c.saidID(row.Time.UnixMicro())
+		id, err := c.textID(row.Time.UnixMicro())
 		if err != nil {
 			return false, err
 		}
@@ -252,9 +252,9 @@ func (c *conn) indexTexts(l *lag) (bool, error) {
 		l.ordinal, l.step.Until, l.ratedThen)
 }
 
-// saidID returns the id of a text with a time. Texts of one microsecond have ids that
+// textID returns the id of a text with a time. Texts of one microsecond have ids that
 // follow one another, in most cases before those of the next one.
-func (c *conn) saidID(micros int64) (int64, error) {
+func (c *conn) textID(micros int64) (int64, error) {
 	const each = 1 << 9
 	first := (micros + 1) * each // not 0, see session.Page.Token
 	var last sql.NullInt64
@@ -368,8 +368,8 @@ func (c *conn) match(q *textsearch.Query, prefix string) (string, error) {
 	return q.ShortFTS5(prefix, beginning), nil
 }
 
-// unsay has the index of a session made again.
-func (c *conn) unsay(ordinal int64) error {
+// resetIndex deletes the index of a session. Index makes it again.
+func (c *conn) resetIndex(ordinal int64) error {
 	c.grown = append(c.grown, ordinal)
 	for _, table := range []string{"said", "feedback"} {
 		if err := c.exec("DELETE FROM "+table+" WHERE session = ?", ordinal); err != nil {

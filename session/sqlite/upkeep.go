@@ -89,7 +89,7 @@ func (s *backend) Rebuild(ctx context.Context, key session.Key) (bool, error) {
 			return session.ErrFenced
 		}
 		if changed, err = c.rebuild(r); err == nil && changed {
-			err = c.unsay(r.ordinal)
+			err = c.resetIndex(r.ordinal)
 		}
 		return err
 	})

@@ -107,7 +107,7 @@ func (w *writer) submit(ctx context.Context, o *op) error {
 	}
 	w.queue = append(w.queue, o)
 	w.mu.Unlock()
-	w.nudge()
+	w.signal()
 	select {
 	case err := <-o.done:
 		return err
@@ -119,10 +119,11 @@ func (w *writer) submit(ctx context.Context, o *op) error {
 	}
 }
 
-func (w *writer) nudge() {
+// signal wakes the goroutine of the writer.
+func (w *writer) signal() {
 	select {
 	case w.wake <- struct{}{}:
-	default: // it knows
+	default: // it was signalled before
 	}
 }
 
@@ -131,7 +132,7 @@ func (w *writer) close() error {
 	w.mu.Lock()
 	w.closed = true
 	w.mu.Unlock()
-	w.nudge()
+	w.signal()
 	<-w.gone
 	return w.conn.close()
 }

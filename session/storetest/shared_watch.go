@@ -13,17 +13,17 @@ import (
 // more than any machine needs, for nothing is waited for that does not come.
 const patience = time.Minute
 
-// watcher collects what Watch tells.
+// watcher collects what Watch reports.
 type watcher struct {
 	*kit
-	mu   sync.Mutex
-	told map[uint64]bool
-	news chan struct{} // has room for one
+	mu      sync.Mutex
+	changes map[uint64]bool
+	news    chan struct{} // has room for one
 }
 
 // watch starts to watch and ends with the test.
 func (k *kit) watch() *watcher {
-	w := &watcher{kit: k, told: map[uint64]bool{}, news: make(chan struct{}, 1)}
+	w := &watcher{kit: k, changes: map[uint64]bool{}, news: make(chan struct{}, 1)}
 	ctx, cancel := context.WithCancel(k.Context())
 	var wg sync.WaitGroup
 	wg.Go(func() { k.store.Watch(ctx, w.changed) })
@@ -33,7 +33,7 @@ func (k *kit) watch() *watcher {
 
 func (w *watcher) changed(hint uint64) {
 	w.mu.Lock()
-	w.told[hint] = true
+	w.changes[hint] = true
 	w.mu.Unlock()
 	select {
 	case w.news <- struct{}{}:
@@ -41,20 +41,20 @@ func (w *watcher) changed(hint uint64) {
 	}
 }
 
-// knows reports whether the watcher was told of a change of the session, or of
+// knows reports whether Watch has reported a change of the session, or of
 // any, since it was last asked, and forgets it.
 func (w *watcher) knows(key session.Key) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	known := w.told[key.Hint()] || w.told[0]
-	delete(w.told, key.Hint())
-	delete(w.told, 0)
+	known := w.changes[key.Hint()] || w.changes[0]
+	delete(w.changes, key.Hint())
+	delete(w.changes, 0)
 	return known
 }
 
-// hears waits until the watcher is told of the session. again, unless it is nil,
+// waitForChange waits until Watch reports a change of the session. again, unless it is nil,
 // is called occasionally.
-func (w *watcher) hears(key session.Key, what string, again func()) {
+func (w *watcher) waitForChange(key session.Key, what string, again func()) {
 	w.Helper()
 	late := time.NewTimer(patience)
 	defer late.Stop()
@@ -104,17 +104,17 @@ func watchTells(p *place) {
 
 	w := b.watch()
 	n := 0
-	poke := func() {
+	patchFirst := func() {
 		n++
 		a.patch(key("first"), say(fmt.Sprint("e", n)))
 	}
-	w.hears(key("first"), "any patch", poke) // it is not known when Watch has begun to listen
+	w.waitForChange(key("first"), "any patch", patchFirst) // it is not known when Watch has begun
 	for _, change := range changes {
 		change.do(key(change.what), epochs[change.what])
-		w.hears(key(change.what), change.what, nil)
+		w.waitForChange(key(change.what), change.what, nil)
 	}
 	a.start("run-free", key("free"))
-	w.hears(key("free"), "Begin of a free session", nil)
+	w.waitForChange(key("free"), "Begin of a free session", nil)
 }
 
 // Who does not want to know any more is not kept.
