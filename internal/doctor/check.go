@@ -56,8 +56,8 @@ type call struct {
 	final      int
 }
 
-func (c *checker) problem(seq int64, cure cure, format string, args ...any) {
-	c.found = append(c.found, Problem{Session: c.s.Key, Seq: seq, What: fmt.Sprintf(format, args...), cure: cure})
+func (c *checker) problem(seq int64, repair repairKind, format string, args ...any) {
+	c.found = append(c.found, Problem{Session: c.s.Key, Seq: seq, What: fmt.Sprintf(format, args...), repair: repair})
 }
 
 func (c *checker) log() {

@@ -20,7 +20,7 @@ type Problem struct {
 	What    string
 	// Repaired means that it is not there any more.
 	Repaired bool
-	cure     cure
+	repair   repairKind
 }
 
 func (p Problem) String() string {
@@ -34,13 +34,13 @@ func (p Problem) String() string {
 	return where + ": " + p.What
 }
 
-// cure is what can be done about a problem.
-type cure int
+// repairKind is what can be done about a problem.
+type repairKind int
 
 const (
-	none    cure = iota
-	answer       // close the open calls
-	rebuild      // rebuild what follows from the log
+	none    repairKind = iota
+	answer             // close the open calls
+	rebuild            // rebuild what follows from the log
 )
 
 // Report is what was found.
@@ -62,7 +62,7 @@ func (r *Report) Left() int {
 
 const page = 500
 
-// Examine looks at every session, and repairs what it can if it is told to.
+// Examine looks at every session, and repairs what it can if repair is true.
 func Examine(ctx context.Context, store session.Store, repair bool) (*Report, error) {
 	report := &Report{}
 	for token := ""; ; {
@@ -91,7 +91,7 @@ func examine(ctx context.Context, store session.Store, key session.Key, repair b
 	report.Events += len(s.Entries)
 	report.Runs += len(runs)
 	if repair && len(problems) > 0 {
-		if err := cureAll(ctx, store, s, problems); err != nil {
+		if err := repairAll(ctx, store, s, problems); err != nil {
 			return err
 		}
 		after, _, _, err := look(ctx, store, key)
@@ -130,15 +130,15 @@ func look(ctx context.Context, store session.Store, key session.Key) ([]Problem,
 	return Check(s, runs), s, runs, nil
 }
 
-// cureAll does what can be done about problems.
-func cureAll(ctx context.Context, store session.Store, s *session.Session, problems []Problem) error {
-	done := map[cure]bool{none: true}
+// repairAll repairs the problems that can be repaired.
+func repairAll(ctx context.Context, store session.Store, s *session.Session, problems []Problem) error {
+	done := map[repairKind]bool{none: true}
 	for _, p := range problems {
-		if done[p.cure] {
+		if done[p.repair] {
 			continue
 		}
-		done[p.cure] = true
-		switch p.cure {
+		done[p.repair] = true
+		switch p.repair {
 		case answer:
 			entries, err := run.CloseCalls(s.Entries, time.Now())
 			if err != nil {

@@ -140,13 +140,13 @@ func (u *upkeep) renew(ctx context.Context) {
 		}
 	}
 	for _, h := range held {
-		u.giveUpOrphan(ctx, h)
+		u.handOverOrphan(ctx, h)
 	}
 }
 
-// giveUpOrphan hands over a run that is not active here although the store says so,
+// handOverOrphan hands over a run that is not active here although the store says so,
 // because its end could not be stored.
-func (u *upkeep) giveUpOrphan(ctx context.Context, h session.Held) {
+func (u *upkeep) handOverOrphan(ctx context.Context, h session.Held) {
 	e := u.engine
 	if e.turns.has(h.Run, h.Key) {
 		return
