@@ -50,8 +50,8 @@ func instruct(req *model.Request, text string) {
 const loadArtifactsTool = "load_artifacts"
 
 // LoadArtifacts returns a tool with which a model reads the files of the
-// session and of the user. The model is told their names. It sees the files
-// that it asks for until it has answered.
+// session and of the user. Their names are in the instruction. The files that the model
+// asks for are sent to it until it has answered.
 func LoadArtifacts() tool.Tool { return loadArtifacts{} }
 
 type loadArtifacts struct{}

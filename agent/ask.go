@@ -268,7 +268,7 @@ func (d *drain) take(resp *model.Response, err error) bool {
 		return false
 	}
 	if resp.Partial {
-		d.step.heard()
+		d.step.receivedPiece()
 	} else {
 		d.said = resp
 		if d.failure = bounded.CheckCalls(d.ctx, countCalls(resp.Content)); d.failure != nil {
@@ -368,7 +368,7 @@ func (c *Context) fromResponse(resp *model.Response) *event.Event {
 // the server asks the user, and for those of tools that ask and that the agent
 // does not have. Clients know such calls by their names, and would lead the user
 // wherever the model wants. Under the other name it is a call like any other: of
-// a tool that there is not, as the model is told.
+// a tool that does not exist, as its answer says.
 func (c *Context) unmasked(said *event.Content) *event.Content {
 	return changeCalls(said,
 		func(call *event.FunctionCall) bool {

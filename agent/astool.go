@@ -56,7 +56,7 @@ func (t agentTool) Call(tc *tool.Context, args json.RawMessage) (any, error) {
 	var in struct {
 		Request string `json:"request"`
 	}
-	request := string(args) // an agent with an input schema is told its arguments
+	request := string(args) // an agent with an input schema gets its arguments
 	if json.Unmarshal(args, &in) == nil && in.Request != "" {
 		request = in.Request
 	}

@@ -77,7 +77,7 @@ func Summarizer(m model.Model, instruction string) func(*tool.Context, []*event.
 func transcript(events []*event.Event) string {
 	var b builder
 	for _, ev := range events {
-		b.story(ev)
+		b.addContext(ev)
 	}
 	var text []byte
 	for _, c := range b.out {
@@ -262,7 +262,7 @@ func (l *llm) tooLong(ctx *Context, c *Compaction, before *compacted) bool {
 	return size/4 > c.Tokens
 }
 
-// sees reports whether an event is part of what the agent's model is told.
+// sees reports whether an event is sent to the agent's model.
 func (c *Context) sees(ev *event.Event) bool {
 	return !ev.Partial && ev.Content != nil && len(ev.Content.Parts) > 0 && visible(ev.Branch, c.branch) && !new(builder).hidden(ev)
 }
@@ -394,7 +394,7 @@ func (c *Compaction) fill(ev *event.Event, ctx *Context, before, part *compacted
 			return err
 		}
 		ev.Usage, ev.ModelVersion = resp.Usage, resp.ModelVersion
-		// To the model it is something that it is told.
+		// The model gets it as a message.
 		summary, note.Anchored = "What was said before, in short: "+resp.Content.Text(), c.Anchored
 	case before != nil && before.anchored:
 		summary, note.Anchored = before.summary.Text(), true

@@ -10,10 +10,10 @@ import (
 	"github.com/parley-run/parley/internal/agentrt"
 )
 
-// read is the log as the model of one agent gets to see it.
+// read returns the log as it is sent to the model of one agent.
 //
-//   - What other agents said and did is told as a story, so that the model does
-//     not take it for its own.
+//   - What other agents said and did is sent as a message of the user, so that the model
+//     does not take it for its own.
 //   - What happened in other parallel branches is left out.
 //   - Every call is followed at once by its answer. An answer that came later,
 //     after other things were said, is shown where it came, as the same call
@@ -42,18 +42,18 @@ func (b *builder) readFrom(log agentrt.Log, first int, branch string, short *com
 	for i := first; i < end; i++ {
 		if short == nil || i < short.first || i > short.last {
 			b.input(log.At(i))
-			b.tell(log.At(i), branch, i < b.thoughts)
+			b.addEvent(log.At(i), branch, i < b.thoughts)
 			continue
 		}
 		if short.summary != nil {
-			b.say(short.summary)
+			b.add(short.summary)
 			if b.trail != nil {
 				b.trail.saw(short.summary, source{"summary of the events " + log.At(short.first).ID + " to " + log.At(short.last).ID, log.At(short.at).ID})
 			}
 		}
 		for _, kept := range short.kept {
 			if kept >= i {
-				b.tell(log.At(kept), branch, kept < b.thoughts)
+				b.addEvent(log.At(kept), branch, kept < b.thoughts)
 			}
 		}
 		i = short.last
@@ -61,8 +61,8 @@ func (b *builder) readFrom(log agentrt.Log, first int, branch string, short *com
 	b.input(nil)
 }
 
-// tell adds an event, without what was thought if silent.
-func (b *builder) tell(ev *event.Event, branch string, silent bool) {
+// addEvent adds an event, without what was thought if silent.
+func (b *builder) addEvent(ev *event.Event, branch string, silent bool) {
 	if ev.Partial || ev.Content == nil || len(ev.Content.Parts) == 0 || !visible(ev.Branch, branch) || b.isolated(ev) {
 		return
 	}
@@ -71,15 +71,15 @@ func (b *builder) tell(ev *event.Event, branch string, silent bool) {
 	case b.hidden(ev):
 		// What only the user decides is between the user and us.
 	case ev.Author != event.User && ev.Author != b.agent:
-		b.story(ev)
+		b.addContext(ev)
 	case responds(ev):
 		b.answers(ev)
 	case silent:
 		if said := withoutThoughts(ev.Content); said != nil {
-			b.say(said)
+			b.add(said)
 		}
 	default:
-		b.say(ev.Content)
+		b.add(ev.Content)
 	}
 	if b.trail != nil {
 		for _, c := range b.out[before:] {
@@ -125,10 +125,11 @@ func firstVisible(log agentrt.Log, agent string, include IncludeContents) int {
 	return 0
 }
 
-// visible reports whether something said in one branch is heard in another:
-// branches hear what was said before they parted.
-func visible(said, in string) bool {
-	return said == "" || in == "" || said == in || strings.HasPrefix(in, said+".")
+// visible reports whether the events of one branch are sent to models in another: those of
+// the branch itself, of the branches that contain it, and those outside of branches are.
+// Outside of branches, all are sent.
+func visible(of, in string) bool {
+	return of == "" || in == "" || of == in || strings.HasPrefix(in, of+".")
 }
 
 type builder struct {
@@ -136,19 +137,19 @@ type builder struct {
 	trail     *trail // nil unless an observer wants details
 	thoughts  int    // where those begin that are sent
 	isolation string // the scope of the node that the agent works in
-	turn      *turn  // of the node, if its input is to be told
+	turn      *turn  // of the node, if its input is to be added
 	out       []*event.Content
 
-	said   *event.Content // the latest message, while nothing but its calls was answered
+	latest *event.Content // the latest message, while nothing but its calls was answered
 	answer *event.Content // the answers to its calls
 	sent   bool           // answer is part of an earlier request, and must not be changed
 	again  int            // calls that were shown again
 	asked  []string       // calls that an agent in a tool has made
 }
 
-func (b *builder) say(c *event.Content) {
+func (b *builder) add(c *event.Content) {
 	b.out = append(b.out, c)
-	b.said, b.answer = c, nil
+	b.latest, b.answer = c, nil
 }
 
 // call is the part of a message with the call of that id, nil if it has none.
@@ -185,7 +186,7 @@ func (b *builder) answers(ev *event.Event) {
 		if isReserved(r.Name) || slices.Contains(b.asked, r.ID) {
 			continue
 		}
-		if call(b.said, r.ID) != nil {
+		if call(b.latest, r.ID) != nil {
 			b.place(p)
 			continue
 		}
@@ -202,10 +203,10 @@ func (b *builder) answers(ev *event.Event) {
 		b.out = append(b.out,
 			&event.Content{Role: event.RoleModel, Parts: []*event.Part{&madeAgain}},
 			&event.Content{Role: event.RoleUser, Parts: []*event.Part{&answered}})
-		b.said, b.answer = nil, nil
+		b.latest, b.answer = nil, nil
 	}
 	if len(rest) > 0 {
-		b.say(&event.Content{Role: event.RoleUser, Parts: rest})
+		b.add(&event.Content{Role: event.RoleUser, Parts: rest})
 	}
 }
 
@@ -233,16 +234,16 @@ func (b *builder) place(p *event.Part) {
 	b.answer.Parts = append(b.answer.Parts, p)
 }
 
-// story tells what another agent said and did.
-func (b *builder) story(ev *event.Event) {
-	if c := retold(ev); c != nil {
-		b.say(c)
+// addContext adds what another agent said and did.
+func (b *builder) addContext(ev *event.Event) {
+	if c := asContext(ev); c != nil {
+		b.add(c)
 	}
 }
 
-// retold is what another agent said and did as a message of the user; nil if there
-// is nothing to tell.
-func retold(ev *event.Event) *event.Content {
+// asContext returns what another agent said and did as a message of the user; nil if it
+// would be empty.
+func asContext(ev *event.Event) *event.Content {
 	c := &event.Content{Role: event.RoleUser, Parts: []*event.Part{{Text: "For context:"}}}
 	for _, p := range ev.Content.Parts {
 		switch {
@@ -281,17 +282,17 @@ func (b *builder) isolated(ev *event.Event) bool {
 type turn struct {
 	ctx   *Context
 	calls map[string]bool // that the agent has made in it
-	told  bool            // its input
+	added bool            // its input
 }
 
-// readNode is the log as the model of an agent gets to see it that is a node of a
+// readNode returns the log as it is sent to the model of an agent that is a node of a
 // workflow: the input of the node, and what the agent did in this run of the node.
 func (b *builder) readNode(ctx *Context) []*event.Content {
-	b.say(inputContent(ctx.node.input))
+	b.add(inputContent(ctx.node.input))
 	t := &turn{ctx: ctx}
 	for i := ctx.inv.firstOfRuns(); i < ctx.inv.Log.Len(); i++ {
 		if ev := ctx.inv.Log.At(i); t.has(ev) {
-			b.tell(ev, ctx.branch, i < b.thoughts)
+			b.addEvent(ev, ctx.branch, i < b.thoughts)
 		}
 	}
 	b.asGiven()
@@ -319,15 +320,15 @@ func (t *turn) has(ev *event.Event) bool {
 	return true
 }
 
-// input tells the input of the node before the first event of its run. ev is nil
+// input adds the input of the node before the first event of its run. ev is nil
 // after the last event.
 func (b *builder) input(ev *event.Event) {
 	t := b.turn
-	if t == nil || t.told || ev != nil && !t.has(ev) {
+	if t == nil || t.added || ev != nil && !t.has(ev) {
 		return
 	}
-	t.told = true
-	b.say(inputContent(t.ctx.node.input))
+	t.added = true
+	b.add(inputContent(t.ctx.node.input))
 }
 
 // inputContent is the input of a node as a message of the user.

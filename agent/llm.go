@@ -111,8 +111,8 @@ type llm struct {
 	once      sync.Once
 	model     model.Model
 	own       toolbox // without the tools of toolsets
-	intro     string  // what the model is told about the agent itself
-	transfers string  // what the model is told about other agents
+	intro     string  // instruction about the agent itself
+	transfers string  // instruction about other agents
 	config    *model.Config
 	submits   bool // the model answers with a call of submitTool
 	sets      sets

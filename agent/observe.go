@@ -16,7 +16,7 @@ import (
 	"github.com/parley-run/parley/tool"
 )
 
-// observedStep is a step of which the observer of its run is told.
+// observedStep is a step that is reported to the observer of its run.
 type observedStep struct {
 	agentrt.Step
 	inv *invocation
@@ -112,8 +112,8 @@ func (l *llm) askStep(ctx *Context, req *model.Request, t *trail) (*observedStep
 	return s, ctx.begin(s)
 }
 
-// heard records that a piece of the response has come.
-func (s *observedStep) heard() {
+// receivedPiece records that a piece of the response was received.
+func (s *observedStep) receivedPiece() {
 	if s != nil && s.First.IsZero() {
 		s.First = time.Now()
 	}
@@ -223,8 +223,8 @@ func responseJSON(resp *model.Response) []byte {
 	}{content, resp.FinishReason, resp.ErrorCode, resp.ErrorMessage, resp.ModelVersion, resp.Usage, resp.Interrupted})
 }
 
-// shownFile is how large a file is, in bytes, that is shown to developers in what
-// was said. They are told of larger ones.
+// shownFile is how large a file is, in bytes, that is shown to developers in
+// contents. Of larger ones they see the type and the size.
 const shownFile = 4 << 10
 
 func isLarge(p *event.Part) bool {
@@ -247,8 +247,8 @@ func contentJSON(c *event.Content) []byte {
 			parts[i] = rawJSON(p)
 			continue
 		}
-		told := file{p.InlineData.MIMEType, p.InlineData.DisplayName, fmt.Sprintf("%d bytes, which are not shown here", len(p.InlineData.Data))}
-		parts[i] = rawJSON(map[string]file{"inlineData": told})
+		about := file{p.InlineData.MIMEType, p.InlineData.DisplayName, fmt.Sprintf("%d bytes, which are not shown here", len(p.InlineData.Data))}
+		parts[i] = rawJSON(map[string]file{"inlineData": about})
 	}
 	return rawJSON(struct {
 		Role  string            `json:"role,omitempty"`

@@ -137,18 +137,18 @@ const errorRemote = agentrt.RemoteFailed
 type remoteRun struct {
 	*remote
 
-	ctx   *Context
-	emit  Emit
-	auth  *RemoteAuth
-	note  string // the name of its note in the journal
-	task  string // empty until it is known
-	heard map[string]bool
-	notes *[]remoteNote // of what is said, for edges; nil if there are none
+	ctx      *Context
+	emit     Emit
+	auth     *RemoteAuth
+	note     string          // the name of its note in the journal
+	task     string          // empty until it is known
+	received map[string]bool // IDs of the complete events that were emitted
+	notes    *[]remoteNote   // of the updates, for edges; nil if there are none
 }
 
 // run sends the message and follows the task.
 func (r *remote) run(ctx *Context, emit Emit) error {
-	t := &remoteRun{remote: r, ctx: ctx, emit: emit, heard: map[string]bool{}}
+	t := &remoteRun{remote: r, ctx: ctx, emit: emit, received: map[string]bool{}}
 	who := ctx.agent.name + "@" + ctx.branch
 	if ctx.node != nil {
 		who += "@" + ctx.node.scope
@@ -168,7 +168,7 @@ func (r *remote) run(ctx *Context, emit Emit) error {
 	if t.task == "" && len(m.Parts) == 0 {
 		return t.fail(errors.New("there is nothing to send to the agent"))
 	}
-	return t.ended(t.pursue(m))
+	return t.ended(t.follow(m))
 }
 
 // ended handles the end of the task.
@@ -211,7 +211,7 @@ func (t *remoteRun) replay() (done bool, err error) {
 		if err := t.ctx.inv.past.take(m, t.emit); err != nil {
 			return true, err
 		}
-		t.heard[metadata(m.Event, remoteID)] = true
+		t.received[metadata(m.Event, remoteID)] = true
 		if m.ErrorCode == errorRemote {
 			return true, nil
 		}
@@ -250,20 +250,20 @@ func (t *remoteRun) authorize() (question *credential.Config, err error) {
 	return nil, nil
 }
 
-// pursue sends the message, or follows the task that it has started, if that is
+// follow sends the message, or follows the task that it has started, if that is
 // known, until the task has ended or waits. It tries again when the connection breaks.
-func (t *remoteRun) pursue(m *RemoteMessage) error {
+func (t *remoteRun) follow(m *RemoteMessage) error {
 	const first, most = 200 * time.Millisecond, 5 * time.Second
 	pause, last := retry.Backoff{Wait: first, Max: most}, time.Now()
 	for {
-		heard, ended, err := t.hear(t.connect(m))
+		updated, ended, err := t.receive(t.connect(m))
 		if broken := (*RemoteError)(nil); ended || t.ctx.Err() != nil || err != nil && !errors.As(err, &broken) {
 			return err
 		}
 		if err == nil {
 			err = errors.New("the connection ended before the task")
 		}
-		if heard {
+		if updated {
 			pause.Wait, last = first, time.Now()
 		}
 		if time.Since(last) > t.cfg.Patience {
@@ -282,45 +282,45 @@ func (t *remoteRun) connect(m *RemoteMessage) iter.Seq2[*RemoteUpdate, error] {
 	return t.cfg.Remote.Follow(t.ctx, t.auth, t.task)
 }
 
-// hear emits what the agent says. It reports whether there was something new, and
+// receive emits the updates of the agent. It reports whether there was a new one, and
 // whether the task has ended or waits.
-func (t *remoteRun) hear(updates iter.Seq2[*RemoteUpdate, error]) (heard, ended bool, err error) {
+func (t *remoteRun) receive(updates iter.Seq2[*RemoteUpdate, error]) (updated, ended bool, err error) {
 	for u, err := range updates {
 		if err != nil {
-			return heard, false, err
+			return updated, false, err
 		}
 		if u.Task != "" && t.task == "" {
 			t.task = u.Task
 			t.ctx.inv.note(t.note, []byte(u.Task))
 			if j := t.ctx.inv.Journal; j != nil {
 				if err := j.Flush(); err != nil {
-					return heard, false, fmt.Errorf("note the task of %s: %w", t.ctx.agent.name, err)
+					return updated, false, fmt.Errorf("note the task of %s: %w", t.ctx.agent.name, err)
 				}
 			}
-			heard = true
+			updated = true
 		}
-		if u.Event != nil && !t.heard[u.ID] {
-			heard = true
-			if err := t.say(u); err != nil {
-				return heard, false, err
+		if u.Event != nil && !t.received[u.ID] {
+			updated = true
+			if err := t.emitUpdate(u); err != nil {
+				return updated, false, err
 			}
 		}
 		if u.Ended {
-			return heard, true, nil
+			return updated, true, nil
 		}
 	}
-	return heard, false, nil
+	return updated, false, nil
 }
 
-// say emits what the agent says as the agent's own.
-func (t *remoteRun) say(u *RemoteUpdate) error {
+// emitUpdate emits the event of an update as one of this agent.
+func (t *remoteRun) emitUpdate(u *RemoteUpdate) error {
 	ev := u.Event
 	if ev.Partial {
 		if !t.ctx.inv.Stream {
 			return nil
 		}
 	} else {
-		t.heard[u.ID] = true
+		t.received[u.ID] = true
 	}
 	if ev.CustomMetadata == nil {
 		ev.CustomMetadata = map[string]json.RawMessage{}
@@ -367,7 +367,7 @@ func (t *remoteRun) messageID(who string) string {
 }
 
 // message returns the message to send: the answers to the questions of the agent,
-// or what it has not heard yet.
+// or what was not sent to it yet.
 func (t *remoteRun) message(who string) *RemoteMessage {
 	c := t.ctx
 	m := &RemoteMessage{ID: t.messageID(who), App: c.App(), User: c.User(), Session: c.Session()}
@@ -396,7 +396,7 @@ func (t *remoteRun) message(who string) *RemoteMessage {
 			continue
 		}
 		if ev.Author != event.User {
-			if other := retold(ev); other != nil {
+			if other := asContext(ev); other != nil {
 				m.Parts = append(m.Parts, other.Parts...)
 			}
 			continue

@@ -46,7 +46,7 @@ type remoteNote struct {
 	Last  bool         `json:"last,omitempty"`
 }
 
-// noteUpdate notes what the agent says, as it is emitted.
+// noteUpdate notes an update as it is emitted.
 func (t *remoteRun) noteUpdate(u *RemoteUpdate) {
 	if t.notes == nil || u.Event.Partial {
 		return
@@ -87,7 +87,7 @@ func (t *remoteRun) recorded(who string) error {
 			tc.Actions.RequestedAuthConfigs = map[string]json.RawMessage{tc.FunctionCallID: doc}
 			return result, t.ctx.askLogin(login{t.messageID("login"), question}, t.emit)
 		}
-		if failure = t.pursue(m); failure != nil {
+		if failure = t.follow(m); failure != nil {
 			if t.ctx.Err() != nil {
 				return nil, failure
 			}

@@ -80,8 +80,8 @@ func (p *past) modelCalls(root *Agent) (n int64) {
 	return n
 }
 
-// without is emit for what is new. What the agents take from the past goes the
-// way of all events, so that loops hear of it, but is not emitted twice.
+// without is emit for what is new. What the agents take from the past is
+// passed on like all events, so that loops see it, but is not emitted twice.
 func (p *past) without(emit Emit) Emit {
 	return func(ev *event.Event) error {
 		if p.holds(ev) {

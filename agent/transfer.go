@@ -16,7 +16,7 @@ import (
 const transferTool = "transfer_to_agent"
 
 // transfer is the tool with which the agent's model can hand the conversation
-// to another agent, and what the model is told about it; nil when there is no
+// to another agent, and the instruction about it; nil when there is no
 // other. Targets are the agent's children, its parent, and its parent's other
 // children, as far as the parent is driven by a model too.
 func (l *llm) transfer(a *Agent) (tool.Tool, string) {

@@ -45,7 +45,7 @@ c: C here. state{"c":"C here."} (end)`)
 		t.Errorf("b's model is told of its parent and its peer: %q", got)
 	}
 	if got := sub.Requests()[0].Contents(); got[1].Parts[1].Text != `[a] called tool `+"`transfer_to_agent` with parameters: "+`{"agent_name":"b"}` {
-		t.Errorf("b hears of a's work as %q", got[1].Parts[1].Text)
+		t.Errorf("b gets the answer of a as %q", got[1].Parts[1].Text)
 	}
 }
 

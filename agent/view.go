@@ -109,7 +109,7 @@ func (v *view) extend(log agentrt.Log, key viewKey, end int) {
 	v.b.sent = true
 	for ; v.read < end; v.read++ {
 		v.last = log.At(v.read)
-		v.b.tell(v.last, key.branch, key.silent)
+		v.b.addEvent(v.last, key.branch, key.silent)
 	}
 	if answer != nil && v.b.out[same-1] != answer {
 		same--

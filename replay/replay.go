@@ -93,7 +93,7 @@ type Recording struct {
 	FromLog bool `json:"fromLog,omitempty"`
 }
 
-// Declaration is a tool as a model is told about it.
+// Declaration is a tool as it is declared to a model.
 type Declaration struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description,omitempty"`

@@ -60,7 +60,7 @@ type Effect string
 // The effects.
 const (
 	// Once is for tools that must not run twice: the call is not repeated, and
-	// the model is told that it was interrupted.
+	// its answer to the model says that it was interrupted.
 	Once Effect = "once"
 	// Ask is like Once for tools whose outcome a person has to determine: the user
 	// is asked for the outcome of the call, and the run waits for the answer, which
