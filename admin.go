@@ -84,8 +84,8 @@ func (s *Server) adminHandler(local bool) http.Handler {
 }
 
 // foreign reports whether a browser says that a page of another origin makes the
-// request. Such a page does harm even if it cannot read the answer: a profile costs
-// time.
+// request. Such a request is harmful even if the page cannot read the answer: a profile
+// costs time.
 func foreign(r *http.Request) bool {
 	switch r.Header.Get("Sec-Fetch-Site") {
 	case "cross-site", "same-site":

@@ -114,8 +114,8 @@ type SessionConfig struct {
 	// refused, and the run has failed. 0 means 7 days; a negative one means for as
 	// long as the session exists.
 	WaitTTL time.Duration
-	// RunLease is how long a run in a database may be without a sign of life
-	// from the server that works on it, before another one takes it over; 0
+	// RunLease is how long the server that works on a run in a database may go
+	// without renewing its lease, before another server takes the run over; 0
 	// means 10 seconds.
 	RunLease time.Duration
 	// Passive means that the server works only on runs that were started on it: it takes
@@ -329,8 +329,8 @@ type NetworkConfig struct {
 	// machines can reach needs an AccessMode other than AccessLocal.
 	//
 	// Empty means the loopback interface, unless PORT is set and used, as
-	// below: then a hosting platform is in charge, which checks who may call,
-	// and Run listens on all interfaces.
+	// below: then a hosting platform checks the callers, and Run listens on all
+	// interfaces.
 	Host string
 	// Port is where Run listens. 0 means the PORT environment variable or,
 	// without one, 8080; with a Host, it means any port that is free.

@@ -60,7 +60,7 @@ func (s *Server) newReplays(names func(string) (model.Model, error)) *playback.S
 	}
 }
 
-// repeated hears of repetitions, whose usage is mostly that of the recording. What they
+// repeated observes repetitions, whose usage is mostly that of the recording. What they
 // have used themselves is counted by the engine of the server.
 type repeated struct{ unstored }
 

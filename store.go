@@ -19,8 +19,8 @@ import (
 )
 
 const (
-	// defaultLease is how long a run may be without a sign of life from the
-	// process that works on it.
+	// defaultLease is how long the process that works on a run may go without
+	// renewing its lease.
 	defaultLease = 10 * time.Second
 	// minLease is what still can be renewed in time.
 	minLease = 500 * time.Millisecond
