@@ -127,17 +127,17 @@ func (r *Routed) Generate(ctx context.Context, req *Request) iter.Seq2[*Response
 // try yields the responses of a model. If it fails before the first, it returns
 // how: as a response with an error, or as an error.
 func (r *Routed) try(ctx context.Context, m Model, req *Request, yield func(*Response, error) bool) (last *Response, failure error) {
-	heard := false
+	responded := false
 	for resp, err := range m.Generate(ctx, req) {
-		if !heard && (err != nil || resp.ErrorCode != "" && resp.Content == nil) {
+		if !responded && (err != nil || resp.ErrorCode != "" && resp.Content == nil) {
 			return resp, err
 		}
-		heard = true
+		responded = true
 		if !yield(resp, err) || err != nil {
 			return nil, nil
 		}
 	}
-	if !heard {
+	if !responded {
 		return nil, fmt.Errorf("model %s: it ended without an answer", m.Name())
 	}
 	return nil, nil

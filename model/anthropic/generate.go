@@ -23,7 +23,7 @@ func (m *Model) Generate(ctx context.Context, req *model.Request) iter.Seq2[*mod
 			emit = nil
 		}
 		if err := m.ask(ctx, req, a, emit); err != nil {
-			return a.heard(), m.cause(err)
+			return a.incomplete(), m.cause(err)
 		}
 		return a.response(), nil
 	})

@@ -148,8 +148,8 @@ func (a *answer) parts(calls bool) (c *event.Content, broken string) {
 	return &event.Content{Role: event.RoleModel, Parts: parts}, broken
 }
 
-// heard returns the texts of an incomplete answer.
-func (a *answer) heard() *model.Response {
+// incomplete returns the texts of an incomplete answer.
+func (a *answer) incomplete() *model.Response {
 	c, _ := a.parts(false)
 	return &model.Response{Content: c, ModelVersion: a.version, Usage: a.tokens()}
 }

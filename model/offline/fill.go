@@ -11,7 +11,7 @@ import (
 func fill(t *tool, texts []string) (args map[string]any, missing []string) {
 	args = map[string]any{}
 	for i, text := range texts {
-		f := &filler{tool: t, utterance: hear(text), full: strings.TrimSpace(text), answer: i > 0, args: args}
+		f := &filler{tool: t, utterance: parse(text), full: strings.TrimSpace(text), answer: i > 0, args: args}
 		f.used = make([]bool, len(f.tokens))
 		f.run()
 	}

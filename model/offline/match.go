@@ -115,7 +115,7 @@ func find(tools []*tool, name string) *tool {
 
 // match picks the tool that the text asks for; nil when none is meant.
 func match(tools []*tool, text string) *tool {
-	said, threshold := listen(text)
+	said, threshold := significantWords(text)
 	var best *tool
 	top := threshold - 1
 	for _, t := range tools {
@@ -126,10 +126,10 @@ func match(tools []*tool, text string) *tool {
 	return best
 }
 
-// listen takes the words that count from a text, and says how much a match of
+// significantWords returns the words of a text that count, and how much a match of
 // them must score.
-func listen(text string) (said map[string]bool, threshold int) {
-	u := hear(text)
+func significantWords(text string) (said map[string]bool, threshold int) {
+	u := parse(text)
 	where := u.places()
 	said = map[string]bool{}
 	intent := 0

@@ -101,7 +101,7 @@ func decide(req *model.Request, t turn) (*event.FunctionCall, string) {
 	if wantsJSON(req.Config) {
 		return nil, t.format(req, t.user)
 	}
-	return nil, excuse(req, t.user)
+	return nil, noMatch(req, t.user)
 }
 
 // format turns what the model has to say into the format that was asked for.

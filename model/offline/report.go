@@ -123,8 +123,8 @@ func asks(text string) (tool string, ok bool) {
 	return m[1], true
 }
 
-// excuse says that nothing matched, and what would have.
-func excuse(req *model.Request, user string) string {
+// noMatch is the answer if nothing matched: it says so, and what would have matched.
+func noMatch(req *model.Request, user string) string {
 	var b strings.Builder
 	b.WriteString("I am Parley's offline model. I do not think: I only match words to tools")
 	if user = strings.TrimSpace(user); user != "" {

@@ -19,7 +19,7 @@ var formats = map[string]string{
 // sample is the smallest JSON that fits the schema: required members only,
 // with text for strings, and for the rest what the user mentioned or a zero.
 func sample(raw json.RawMessage, text, user string) json.RawMessage {
-	s := sampler{doc: document(raw), text: text, user: hear(user), budget: 1000}
+	s := sampler{doc: document(raw), text: text, user: parse(user), budget: 1000}
 	return encode(s.value(raw, 0))
 }
 

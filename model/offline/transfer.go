@@ -18,9 +18,9 @@ func transfer(req *model.Request, t turn) *event.FunctionCall {
 	if at < 0 || t.called[transferTool] {
 		return nil
 	}
-	parameter, agents := colleagues(req.Tools[at])
-	about := introductions(agents, req.Tools[at].Description+"\n"+req.Instruction)
-	said, threshold := listen(t.user)
+	parameter, agents := transferTargets(req.Tools[at])
+	about := descriptions(agents, req.Tools[at].Description+"\n"+req.Instruction)
+	said, threshold := significantWords(t.user)
 	best, top, tie := "", threshold-1, false
 	for _, name := range agents {
 		switch s := newLexicon(name, about[name]).score(said); {
@@ -36,9 +36,9 @@ func transfer(req *model.Request, t turn) *event.FunctionCall {
 	return &event.FunctionCall{Name: transferTool, Args: encode(map[string]string{parameter: best})}
 }
 
-// colleagues are the agents that the conversation can be handed to, and the
+// transferTargets returns the agents that the conversation can be handed to, and the
 // parameter that takes their name.
-func colleagues(d model.Declaration) (parameter string, names []string) {
+func transferTargets(d model.Declaration) (parameter string, names []string) {
 	for _, p := range readParams(d.Parameters) {
 		if p.name != "agent_name" && p.name != "agentName" {
 			continue
@@ -54,10 +54,10 @@ func colleagues(d model.Declaration) (parameter string, names []string) {
 	return "", nil
 }
 
-// introductions finds what a text says of each agent: the rest of a line after
+// descriptions finds what a text says of each agent: the rest of a line after
 // its name, up to the name of another; the next line, where the name is the
 // end of its own.
-func introductions(agents []string, text string) map[string]string {
+func descriptions(agents []string, text string) map[string]string {
 	about := map[string]string{}
 	if len(agents) == 0 {
 		return about
@@ -72,7 +72,7 @@ func introductions(agents []string, text string) map[string]string {
 		return about
 	}
 
-	var open string // the agent whose introduction is on the next line
+	var open string // the agent whose description is on the next line
 	for line := range strings.Lines(text) {
 		found := mention.FindAllStringIndex(line, -1)
 		if open != "" {

@@ -10,9 +10,9 @@ import (
 // transferTool hands the conversation to another agent.
 const transferTool = "transfer_to_agent"
 
-// retold starts a message that has the user's role but tells what another
-// agent said or did.
-const retold = "For context:"
+// contextPrefix begins a message that has the user's role, but is about what
+// another agent said or did.
+const contextPrefix = "For context:"
 
 // turn is what the model needs to know of the conversation.
 type turn struct {
@@ -49,7 +49,7 @@ func readTurn(contents []*event.Content) turn {
 					t.latest = append(t.latest, p.FunctionResponse)
 				}
 			case strings.Contains(p.Text, transferTool):
-				// Another agent's transfer, retold. It counts: two agents that
+				// Another agent's transfer, as context. It counts: two agents that
 				// each know only the other would never stop.
 				t.called[transferTool] = true
 			}
@@ -89,7 +89,7 @@ func lastUser(contents []*event.Content) int {
 			continue
 		}
 		text := strings.TrimSpace(said(c))
-		if text == "" || strings.HasPrefix(text, retold) {
+		if text == "" || strings.HasPrefix(text, contextPrefix) {
 			continue
 		}
 		if !slices.ContainsFunc(parts(c), func(p *event.Part) bool { return p.FunctionResponse != nil }) {

@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// utterance is a text of the user, taken apart to look for arguments.
+// utterance is a text of the user, parsed to look for arguments.
 type utterance struct {
 	text    string
 	tokens  []token
@@ -41,7 +41,8 @@ type phrase struct {
 	items       []span
 }
 
-func hear(text string) *utterance {
+// parse reads the words, numbers and phrases of a text.
+func parse(text string) *utterance {
 	u := &utterance{text: clip(text, textLimit)}
 	u.tokenize()
 	for i, t := range u.tokens {

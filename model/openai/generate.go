@@ -19,7 +19,7 @@ func (m *Model) Generate(ctx context.Context, req *model.Request) iter.Seq2[*mod
 	return m.caller.Generate(ctx, func(ctx context.Context, emit func(*model.Response) bool) (*model.Response, error) {
 		a := &answer{}
 		if err := m.ask(ctx, req, a, emit); err != nil {
-			return a.heard(), err
+			return a.incomplete(), err
 		}
 		return a.response(), nil
 	})

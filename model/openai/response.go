@@ -149,17 +149,17 @@ func (a *answer) add(ctx context.Context, doc []byte) (*model.Response, error) {
 			a.member = "reasoning"
 		}
 	}
-	heard := &event.Content{Role: event.RoleModel}
+	piece := &event.Content{Role: event.RoleModel}
 	if thought != "" {
-		heard.Parts = append(heard.Parts, &event.Part{Text: thought, Thought: true})
+		piece.Parts = append(piece.Parts, &event.Part{Text: thought, Thought: true})
 	}
 	if s.Content != "" {
-		heard.Parts = append(heard.Parts, &event.Part{Text: string(s.Content)})
+		piece.Parts = append(piece.Parts, &event.Part{Text: string(s.Content)})
 	}
-	if heard.Parts == nil {
+	if piece.Parts == nil {
 		return nil, nil
 	}
-	return &model.Response{Partial: true, Content: heard, ModelVersion: a.version}, nil
+	return &model.Response{Partial: true, Content: piece, ModelVersion: a.version}, nil
 }
 
 // call adds a call or a piece of one. Some servers send whole calls without an
@@ -197,8 +197,8 @@ func (t *toolCall) follows(before string) bool {
 
 func (a *answer) said() bool { return a.thought.Len()+a.text.Len()+len(a.calls) > 0 }
 
-// heard returns the texts of an incomplete answer.
-func (a *answer) heard() *model.Response {
+// incomplete returns the texts of an incomplete answer.
+func (a *answer) incomplete() *model.Response {
 	return &model.Response{Content: content(a.words()), ModelVersion: a.version, Usage: a.usage}
 }
 

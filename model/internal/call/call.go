@@ -51,9 +51,9 @@ func (c *Caller) Generate(ctx context.Context, ask Ask) iter.Seq2[*model.Respons
 		var noted *FailureError
 		ctx := context.WithValue(ctx, noteKey{}, &noted)
 		for try := 1; ; try++ {
-			heard, stopped := false, false
+			begun, stopped := false, false
 			said, err := ask(ctx, func(piece *model.Response) bool {
-				heard, stopped = true, !yield(piece, nil)
+				begun, stopped = true, !yield(piece, nil)
 				return !stopped
 			})
 			switch {
@@ -68,7 +68,7 @@ func (c *Caller) Generate(ctx context.Context, ask Ask) iter.Seq2[*model.Respons
 			case noted != nil:
 				err = noted
 			}
-			if pause, again := c.pause(try, err); again && !heard {
+			if pause, again := c.pause(try, err); again && !begun {
 				if c.wait(ctx, pause) == nil {
 					retry.Repeated(ctx)
 					continue
