@@ -129,7 +129,7 @@ func (o *operation) expand(args values) (string, error) {
 			return "", err
 		}
 		text := p.style.segment(p.field, v, escape)
-		if strings.Trim(text, ".;,") == "" || climbs(v) {
+		if strings.Trim(text, ".;,") == "" || hasDotSegment(v) {
 			return "", fmt.Errorf("invalid arguments: %s: must not be empty, nor have . or .. as a part of a path", p.name)
 		}
 		b.WriteString(text)
@@ -142,14 +142,14 @@ func (o *operation) expand(args values) (string, error) {
 	return b.String(), nil
 }
 
-// climbs reports whether a value could refer to another path on a server that
-// unescapes slashes before it resolves the path.
-func climbs(v value) bool {
+// hasDotSegment reports whether a value has . or .. as a segment: it could then refer to
+// another path on a server that unescapes slashes before it resolves the path.
+func hasDotSegment(v value) bool {
 	parts := strings.FieldsFunc(v.text, func(c rune) bool { return c == '/' || c == '\\' })
 	if slices.Contains(parts, ".") || slices.Contains(parts, "..") {
 		return true
 	}
-	return slices.ContainsFunc(v.items, climbs)
+	return slices.ContainsFunc(v.items, hasDotSegment)
 }
 
 // value returns the value to encode; null if none was given.
