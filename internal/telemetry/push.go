@@ -28,37 +28,37 @@ func (t *Telemetry) push(ctx context.Context, o *observe.Options, about *resourc
 	if err != nil {
 		return fmt.Errorf("export metrics: %w", err)
 	}
-	reader := sdkmetric.NewPeriodicReader(&loudMetrics{Exporter: exporter, loud: loud{log: o.Log}},
+	reader := sdkmetric.NewPeriodicReader(&loggingMetrics{Exporter: exporter, failureLog: failureLog{log: o.Log}},
 		sdkmetric.WithProducer(conventional{bridge.NewMetricProducer(bridge.WithGatherer(t.metrics.registry))}))
 	t.meters = sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader), sdkmetric.WithResource(about))
 	return nil
 }
 
-// loudMetrics logs failed exports of metrics.
-type loudMetrics struct {
+// loggingMetrics logs failed exports of metrics.
+type loggingMetrics struct {
 	sdkmetric.Exporter
-	loud
+	failureLog
 }
 
-func (l *loudMetrics) Export(ctx context.Context, all *metricdata.ResourceMetrics) error {
+func (l *loggingMetrics) Export(ctx context.Context, all *metricdata.ResourceMetrics) error {
 	if err := l.Exporter.Export(ctx, all); err != nil {
-		l.tell("metrics", len(all.ScopeMetrics), err)
+		l.failed("metrics", len(all.ScopeMetrics), err)
 	}
 	return nil
 }
 
-// loud logs a repeated failure at intervals.
-type loud struct {
+// failureLog logs a repeated failure at intervals.
+type failureLog struct {
 	log  *slog.Logger
 	last atomic.Int64
 }
 
-// quiet is the minimum interval between two log lines.
-const quiet = time.Minute
+// failureLogInterval is the minimum interval between two log lines.
+const failureLogInterval = time.Minute
 
-func (l *loud) tell(what string, count int, err error) {
+func (l *failureLog) failed(what string, count int, err error) {
 	now := time.Now().UnixNano()
-	if last := l.last.Load(); (last == 0 || now-last > int64(quiet)) && l.last.CompareAndSwap(last, now) {
+	if last := l.last.Load(); (last == 0 || now-last > int64(failureLogInterval)) && l.last.CompareAndSwap(last, now) {
 		l.log.Warn("could not export telemetry", "what", what, "count", count, "err", err)
 	}
 }

@@ -91,7 +91,7 @@ func (t *Telemetry) trace(ctx context.Context, o *observe.Options, about *resour
 		if err != nil {
 			return fmt.Errorf("export spans: %w", err)
 		}
-		options = append(options, sdktrace.WithBatcher(&loudly{SpanExporter: exporter, loud: loud{log: o.Log}}))
+		options = append(options, sdktrace.WithBatcher(&loggingSpans{SpanExporter: exporter, failureLog: failureLog{log: o.Log}}))
 	}
 	if o.Keep {
 		t.spans = newSpans(maxSpans, maxBytes)
@@ -181,15 +181,15 @@ func (s recordAll) ShouldSample(p sdktrace.SamplingParameters) sdktrace.Sampling
 	return result
 }
 
-// loudly logs failed exports of spans.
-type loudly struct {
+// loggingSpans logs failed exports of spans.
+type loggingSpans struct {
 	sdktrace.SpanExporter
-	loud
+	failureLog
 }
 
-func (l *loudly) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan) error {
+func (l *loggingSpans) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan) error {
 	if err := l.SpanExporter.ExportSpans(ctx, spans); err != nil {
-		l.tell("spans", len(spans), err)
+		l.failed("spans", len(spans), err)
 	}
 	return nil
 }
