@@ -36,7 +36,7 @@ type chat struct {
 	waiting []*event.FunctionCall
 	// desk receives users who return from a login, and asked are the calls of this
 	// turn that request one.
-	desk  *desk
+	desk  *loginListener
 	asked []*event.FunctionCall
 }
 

@@ -27,9 +27,9 @@ type login struct {
 	redirect string // the redirect URI
 }
 
-// desk receives users who return from a login: at a port of this machine, if a
+// loginListener receives users who return from a login: at a port of this machine, if a
 // browser can reach it, and always as typed text.
-type desk struct {
+type loginListener struct {
 	// redirect is the redirect URI that the user has set; if empty, this program
 	// chooses one.
 	redirect string
@@ -41,10 +41,12 @@ type desk struct {
 	base     string // the base URL of the server
 }
 
-func newDesk(redirect string) *desk { return &desk{redirect: redirect, back: make(chan string)} }
+func newDesk(redirect string) *loginListener {
+	return &loginListener{redirect: redirect, back: make(chan string)}
+}
 
 // take accepts a call that requests a login.
-func (d *desk) take(ctx context.Context, call *event.FunctionCall) (*login, error) {
+func (d *loginListener) take(ctx context.Context, call *event.FunctionCall) (*login, error) {
 	l, err := d.login(ctx, call)
 	if err != nil {
 		return nil, err
@@ -56,7 +58,7 @@ func (d *desk) take(ctx context.Context, call *event.FunctionCall) (*login, erro
 }
 
 // login parses the request of a call, and chooses the redirect URI.
-func (d *desk) login(ctx context.Context, call *event.FunctionCall) (*login, error) {
+func (d *loginListener) login(ctx context.Context, call *event.FunctionCall) (*login, error) {
 	asked, err := tool.AskedConfig(call)
 	if err != nil {
 		return nil, err
@@ -85,7 +87,7 @@ func (d *desk) login(ctx context.Context, call *event.FunctionCall) (*login, err
 
 // listen starts to listen at redirect, if that is possible. If redirect is empty,
 // it chooses one.
-func (d *desk) listen(ctx context.Context, redirect string) (string, error) {
+func (d *loginListener) listen(ctx context.Context, redirect string) (string, error) {
 	if d.server != nil && redirect == "" {
 		return d.base + callbackPath, nil
 	}
@@ -111,7 +113,7 @@ func (d *desk) listen(ctx context.Context, redirect string) (string, error) {
 	}
 	d.listener, d.base = listener, "http://"+listener.Addr().String()
 	d.server = &http.Server{
-		Handler: http.HandlerFunc(d.welcome), ReadHeaderTimeout: 10 * time.Second,
+		Handler: http.HandlerFunc(d.handleRedirect), ReadHeaderTimeout: 10 * time.Second,
 		BaseContext: func(net.Listener) context.Context { return ctx },
 	}
 	go func() { _ = d.server.Serve(listener) }()
@@ -125,15 +127,15 @@ const callbackPath = "/callback"
 
 // close stops listening. The server may not have begun to serve yet, and would not
 // know its listener.
-func (d *desk) close() {
+func (d *loginListener) close() {
 	if d.server != nil {
 		_ = d.server.Close()
 		_ = d.listener.Close()
 	}
 }
 
-// welcome handles the redirect of a browser, and shows its user how to continue.
-func (d *desk) welcome(w http.ResponseWriter, r *http.Request) {
+// handleRedirect handles the redirect of a browser, and shows its user how to continue.
+func (d *loginListener) handleRedirect(w http.ResponseWriter, r *http.Request) {
 	text, status := "Go back to the terminal: the conversation continues there. You can close this page.", http.StatusOK
 	if !r.URL.Query().Has("state") { // browsers ask for icons, too
 		text, status = "Nothing is here.", http.StatusNotFound
@@ -151,7 +153,7 @@ func (d *desk) welcome(w http.ResponseWriter, r *http.Request) {
 
 // answer returns the answer to the login whose redirect URL a text is; nil if the
 // text is not such a URL.
-func (d *desk) answer(text string) (*event.Content, error) {
+func (d *loginListener) answer(text string) (*event.Content, error) {
 	u, err := url.Parse(text)
 	if err != nil || len(d.pending) == 0 || strings.ContainsAny(text, " \t") {
 		return nil, nil //nolint:nilerr // it is something to say
@@ -175,7 +177,7 @@ func (d *desk) answer(text string) (*event.Content, error) {
 }
 
 // calls returns the calls that wait for a login.
-func (d *desk) calls() []*event.FunctionCall {
+func (d *loginListener) calls() []*event.FunctionCall {
 	list := make([]*event.FunctionCall, len(d.pending))
 	for i, l := range d.pending {
 		list[i] = l.call
@@ -184,7 +186,7 @@ func (d *desk) calls() []*event.FunctionCall {
 }
 
 // answered removes a login.
-func (d *desk) answered(id string) {
+func (d *loginListener) answered(id string) {
 	d.pending = slices.DeleteFunc(d.pending, func(l *login) bool { return l.call.ID == id })
 }
 
