@@ -286,7 +286,7 @@ func TestCallsInterleave(t *testing.T) {
 	wg.Wait()
 }
 
-// When a run is cancelled, its code hears of it.
+// When a run is cancelled, the abort signal of its code fires.
 func TestCancelReachesTheCode(t *testing.T) {
 	dir := write(t, map[string]string{"index.ts": `import { FunctionTool, LlmAgent } from '@google/adk';
 let waits = false, heard = 'nothing';

@@ -6,7 +6,7 @@ import { describeAgent, dropAgent } from "./define.js";
 import { describePlugins } from "./define-plugins.js";
 import { kept, received } from "./events.js";
 import { camelOptions, list, objectOrList, setMark } from "./names.js";
-import { InMemoryArtifactService, InMemoryMemoryService, InMemorySessionService, SERVICE, lend, takeBack } from "./services.js";
+import { InMemoryArtifactService, InMemoryMemoryService, InMemorySessionService, SERVICE, registerServices, unregisterServices } from "./services.js";
 
 export class Runner {
   constructor(options) {
@@ -40,7 +40,7 @@ export class Runner {
     };
     const keep = (event) => sessionService.appendEvent({ session, event });
     const services = { artifacts: this.artifactService, memory: this.memoryService };
-    lend(params.id, { ...services, appName, userId: o.userId, sessionId: o.sessionId, session });
+    registerServices(params.id, { ...services, appName, userId: o.userId, sessionId: o.sessionId, session });
     Object.assign(params, { service: SERVICE, artifacts: Boolean(services.artifacts), memory: Boolean(services.memory) });
     const described = describeAgent(agent);
     try {
@@ -55,7 +55,7 @@ export class Runner {
     } catch (error) {
       if (!o.abortSignal?.aborted) throw error; // else the caller has ended the run
     } finally {
-      takeBack(params.id);
+      unregisterServices(params.id);
       forget(params);
       dropAgent(agent);
     }

@@ -109,9 +109,9 @@ export class InMemoryMemoryService {
 
 const runs = new Map(); // active private runs, by invocation
 
-/** Lets the functions that a private run calls find the services of its Runner. */
-export const lend = (invocationId, services) => runs.set(invocationId, services);
-export const takeBack = (invocationId) => runs.delete(invocationId);
+/** Registers the services of a Runner for the functions that its private run calls. */
+export const registerServices = (invocationId, services) => runs.set(invocationId, services);
+export const unregisterServices = (invocationId) => runs.delete(invocationId);
 
 /** How Go calls the services of a private run. */
 export const SERVICE = expose(async ({ run, service, method, args }) => {
