@@ -372,7 +372,7 @@ func TestSignInOnSeveralServers(t *testing.T) {
 	}
 }
 
-// Codes can be made up by anyone: the issuer hears of a few.
+// Codes can be made up by anyone: only a few are sent to the issuer.
 func TestSignInIsThrottled(t *testing.T) {
 	t.Parallel()
 	issuer := provider.Start(t, provider.Options{ClientID: "parley"})

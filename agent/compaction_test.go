@@ -222,8 +222,8 @@ func TestTakeoverCompaction(t *testing.T) {
 	}}.play(t)
 }
 
-// Plugins hear of it when a conversation is made shorter, and of a summary that
-// could not be made only that it was tried.
+// Plugins are called when a conversation is compacted. If the summary could not be made,
+// they are called only before.
 func TestCompactionHooks(t *testing.T) {
 	var heard []string
 	fails := true

@@ -50,7 +50,7 @@ func TestStore(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			for what, check := range map[string]func(*kit){
 				"Versions": versions, "Names": names, "Scopes": scopes, "Delete": deletes, "Missing": missing, "Refused": refused,
-				"Parts": parts, "Large": large, "Broken": broken, "Concurrent": concurrent, "DeletedMeanwhile": deletedMeanwhile,
+				"Parts": parts, "Large": large, "Broken": broken, "Concurrent": concurrent, "DeletedWhileSaving": deletedWhileSaving,
 				"Sessions": sessions, "Copied": copied, "Seek": seek,
 			} {
 				t.Run(what, func(t *testing.T) { check(&kit{t, newStore(open(t))}) })
@@ -372,7 +372,7 @@ func concurrent(k *kit) {
 }
 
 // Saving while others delete leaves versions without a gap.
-func deletedMeanwhile(k *kit) {
+func deletedWhileSaving(k *kit) {
 	f := k.files("s1")
 	var wg sync.WaitGroup
 	for range 3 {

@@ -172,7 +172,7 @@ func TestObserverReceivesDeletedSessions(t *testing.T) {
 		time.Sleep(2 * time.Hour) // of the clock of the test
 		synctest.Wait()
 		if want := []session.Key{key, old}; !slices.Equal(w.gone, want) {
-			t.Errorf("the observer heard of %v, want %v", w.gone, want)
+			t.Errorf("the observer was notified of %v, want %v", w.gone, want)
 		}
 	})
 }

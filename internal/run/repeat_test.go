@@ -18,7 +18,7 @@ import (
 )
 
 // A request that is repeated, or refused, leaves nothing behind: no version of a
-// file, and no plugin has heard of it.
+// file, and no plugin was called.
 func TestRepeatedRequestDoesNothing(t *testing.T) {
 	t.Parallel()
 	var heard atomic.Int64

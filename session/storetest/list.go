@@ -252,7 +252,7 @@ func listChangesBetweenPages(k *kit) {
 }
 
 // The same with people who do not wait for the page to be turned.
-func listChangesMeanwhile(k *kit) {
+func listConcurrentChanges(k *kit) {
 	const churners, rounds = 3, 30
 	stays := k.fill(25)
 	done := make(chan struct{}, churners)

@@ -122,7 +122,7 @@ func importOwnScope(k *kit) {
 
 // Sessions that had the same name one after the other are distinguished, by
 // whatever way they are read: a cache would mix their logs.
-func ordinalTellsApart(k *kit) {
+func ordinalDistinguishes(k *kit) {
 	last := int64(0)
 	for range 3 {
 		made := k.create(key("s"), nil)

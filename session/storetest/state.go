@@ -122,8 +122,8 @@ func stateConcurrentFirstWrites(k *kit) {
 	}
 }
 
-// The same by the way of Create, when neither the user nor the application has
-// been heard of.
+// The same by the way of Create, when neither the user nor the application
+// exists in the store.
 func stateConcurrentFirstCreates(k *kit) {
 	for app := range firstRounds {
 		k.together(firstWriters, func(i int) error {

@@ -109,7 +109,7 @@ var sessionTests = []test{
 	{"List/Pages", listPages},
 	{"List/RestAfterPage", listRestAfterPage},
 	{"List/ChangesBetweenPages", listChangesBetweenPages},
-	{"List/ChangesMeanwhile", listChangesMeanwhile},
+	{"List/ConcurrentChanges", listConcurrentChanges},
 	{"List/BadToken", listBadToken},
 
 	{"Delete/Idempotent", deleteIdempotent},
@@ -227,7 +227,7 @@ var runTests = []test{
 	{"Initial", initialStays},
 	{"Origin", originKept},
 	{"Import", importOwnScope},
-	{"Ordinal", ordinalTellsApart},
+	{"Ordinal", ordinalDistinguishes},
 
 	{"Sweep/Old", sweepOld},
 	{"Sweep/Changed", sweepChanged},

@@ -32,7 +32,7 @@ func (p *Provider) authorize(w http.ResponseWriter, r *http.Request) {
 
 // showLogin shows the page where users say who they are and whether they agree.
 func (p *Provider) showLogin(w http.ResponseWriter, r *http.Request) {
-	request, ok := p.underWay(w, r)
+	request, ok := p.pending(w, r)
 	if !ok {
 		return
 	}
@@ -45,7 +45,7 @@ func (p *Provider) showLogin(w http.ResponseWriter, r *http.Request) {
 
 // takeLogin takes what was filled in.
 func (p *Provider) takeLogin(w http.ResponseWriter, r *http.Request) {
-	request, ok := p.underWay(w, r)
+	request, ok := p.pending(w, r)
 	if !ok {
 		return
 	}
@@ -57,8 +57,8 @@ func (p *Provider) takeLogin(w http.ResponseWriter, r *http.Request) {
 	p.decide(w, r, request, user, allow)
 }
 
-// underWay finds the authorization that a page is about.
-func (p *Provider) underWay(w http.ResponseWriter, r *http.Request) (*authRequest, bool) {
+// pending returns the authorization that a page is about.
+func (p *Provider) pending(w http.ResponseWriter, r *http.Request) (*authRequest, bool) {
 	p.store.mu.Lock()
 	defer p.store.mu.Unlock()
 	request, err := p.store.request(r.Form.Get("id"))
