@@ -119,8 +119,8 @@ func (x *exchange) readPushTask(task string) (*outbox.Outbox, session.Key, *face
 	return box, key, t, err
 }
 
-// putPush stores a config of a task. The receiver is told at once of a run that has
-// ended already.
+// putPush stores a config of a task. If the run has ended already, the receiver is
+// notified at once.
 func (x *exchange) putPush(key session.Key, task, run string, c *pushConfig) error {
 	box, err := x.box()
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/parley-run/parley/internal/wire"
 )
 
-// version is a version of the protocol, as a client speaks it.
+// version is a version of the protocol that a client uses.
 type version uint8
 
 const (

@@ -107,7 +107,7 @@ func (h *handler) hosted(handle handlerFunc) handlerFunc {
 			return err
 		}
 		r.SetPathValue("app", app)
-		if r.Header.Get("Content-Type") == "application/octet-stream" { // what SDKs of AWS send unless they are told otherwise
+		if r.Header.Get("Content-Type") == "application/octet-stream" { // what SDKs of AWS send by default
 			r.Header.Set("Content-Type", "application/json")
 		}
 		if user := r.Header.Get(userHeader); user != "" {

@@ -126,7 +126,7 @@ func (e *encoder) Step(dst []byte, s *face.Step, position string) []byte {
 		}
 		return e.event(dst, "CUSTOM", position, members(member("name", name), `"value":`+string(doc), owner))
 	case face.Speaker:
-		return e.speaks(dst, face.Speaking{Name: s.Name, Event: s.ID}, position)
+		return e.beginStep(dst, face.Speaking{Name: s.Name, Event: s.ID}, position)
 	case face.Usage:
 		if e.usage == nil {
 			e.usage = map[string]*event.Usage{}
@@ -138,7 +138,7 @@ func (e *encoder) Step(dst []byte, s *face.Step, position string) []byte {
 	case face.Failure:
 		failure := *s
 		e.failure = &failure
-	default: // pieces are written above, and the protocol does not tell why a model stopped
+	default: // pieces are written above, and the protocol has no reason why a model stopped
 	}
 	if position != "" && len(dst) > 0 { // the step has no event of its own
 		return sse.Identify(dst, position)
@@ -161,9 +161,9 @@ func (e *encoder) delta(dst []byte, s *face.Step, position string) []byte {
 	return sse.Append(dst, "", position, e.frame)
 }
 
-// speaks ends the step of one agent and begins that of another.
-func (e *encoder) speaks(dst []byte, next face.Speaking, position string) []byte {
-	dst = e.silent(dst)
+// beginStep ends the step of one agent and begins that of another.
+func (e *encoder) beginStep(dst []byte, next face.Speaking, position string) []byte {
+	dst = e.endStep(dst)
 	if e.speaker = next; next.Name == "" {
 		return dst
 	}
@@ -173,8 +173,8 @@ func (e *encoder) speaks(dst []byte, next face.Speaking, position string) []byte
 	return e.event(dst, "STEP_STARTED", position, members(member("stepName", next.Name), e.sub()))
 }
 
-// silent ends the step of the agent that speaks.
-func (e *encoder) silent(dst []byte) []byte {
+// endStep ends the step of the current agent.
+func (e *encoder) endStep(dst []byte) []byte {
 	if e.speaker.Name == "" {
 		return dst
 	}
@@ -186,11 +186,11 @@ func (e *encoder) silent(dst []byte) []byte {
 	return dst
 }
 
-// isSub reports whether an agent speaks that is not the root. Only current clients
+// isSub reports whether the current agent is not the root. Only current clients
 // know sub-agents.
 func (e *encoder) isSub() bool { return e.current && e.speaker.Name != "" && e.speaker.Name != e.root }
 
-// sub returns the member that names the sub-agent that speaks.
+// sub returns the member that names the current sub-agent.
 func (e *encoder) sub() string {
 	if !e.isSub() {
 		return ""
@@ -206,7 +206,7 @@ func (e *encoder) owner(s *face.Step) string {
 	return e.sub()
 }
 
-// stateDelta writes a change of the state. The client has the keys that it was told.
+// stateDelta writes a change of the state. The client has the keys that were sent to it.
 func (e *encoder) stateDelta(dst []byte, delta map[string]json.RawMessage, position string) []byte {
 	var patch []byte
 	for _, key := range slices.Sorted(maps.Keys(delta)) {
@@ -236,7 +236,7 @@ func (e *encoder) stateDelta(dst []byte, delta map[string]json.RawMessage, posit
 
 // End implements face.Encoder.
 func (e *encoder) End(dst []byte, row *session.Run) []byte {
-	dst = e.silent(dst)
+	dst = e.endStep(dst)
 	asks := row.Status == session.Waiting && len(e.asked) > 0
 	// A server that takes a run over asks the model again: what the client has received of
 	// its first answer is not in the log.
@@ -271,7 +271,7 @@ func (e *encoder) End(dst []byte, row *session.Run) []byte {
 
 // Break implements face.Encoder.
 func (e *encoder) Break(dst []byte, p face.Problem) []byte {
-	return e.failed(e.silent(dst), p.Message, "HTTP_"+strconv.Itoa(p.Status))
+	return e.failed(e.endStep(dst), p.Message, "HTTP_"+strconv.Itoa(p.Status))
 }
 
 func (e *encoder) failed(dst []byte, message, code string) []byte {

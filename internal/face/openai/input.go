@@ -273,7 +273,7 @@ func split(items []*item) (history, fresh []*item) {
 
 // past returns the events of a history, and the ids of the calls in it that fresh
 // answers. Other calls without an output are left out, and so are thoughts and
-// questions. root is the agent that speaks.
+// questions. root is the author of its messages.
 func past(history, fresh []*item, root string) (events []*event.Event, open []string) {
 	outputs := map[string]*item{}
 	for _, it := range history {
