@@ -27,7 +27,7 @@ type InboxRule struct {
 	// callers with a role, and no others; or "anyone", every caller with the scope "inbox",
 	// which users have. Empty means "user". Administrators may always answer.
 	Answer string
-	// EscalateAfter is when webhooks are told that there is no answer; 0 means never.
+	// EscalateAfter is when webhooks are notified that there is no answer; 0 means never.
 	EscalateAfter time.Duration
 	// DefaultAfter is when the server answers with Default; 0 means never.
 	DefaultAfter time.Duration

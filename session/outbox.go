@@ -22,8 +22,8 @@ type Subscription struct {
 	Created time.Time
 }
 
-// Notice is something other than a change of a run that the subscriptions of an
-// application are told of.
+// Notice is something other than a change of a run of which the subscriptions of an
+// application are notified.
 type Notice struct {
 	// Key is what it is about: a session, a user or the application.
 	Key Key

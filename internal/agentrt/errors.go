@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Failure ends a run after its reason has been emitted as an event, so that the
-// client is told no more.
+// Failure ends a run after its reason has been emitted as an event, so that
+// nothing more is sent to the client.
 type Failure struct{ Code, Message string } //nolint:errname // it is first of all an outcome
 
 func (f *Failure) Error() string { return f.Message }

@@ -14,7 +14,7 @@ import (
 // that the run need not wait until they are stored.
 //
 // An event must be stored before a reader sees it, before a tool is called because of
-// it, and before the end of the run is told. What follows most other events is a call
+// it, and before the end of the run is reported. What follows most other events is a call
 // of a model, which depends on none of that. Such events are pending: they are stored
 // together with the next event that has to be, with the end of the run, or by a
 // goroutine of their own after storeDelay, whatever comes first. They are always

@@ -270,7 +270,7 @@ func (s *Service) put(ctx context.Context, caller *access.Caller, t *Trigger) er
 	return nil
 }
 
-// checkSecret checks the secret, and makes one up where the sender is told it.
+// checkSecret checks the secret, and generates one where the user configures it at the sender.
 func (t *Trigger) checkSecret() error {
 	switch {
 	case t.Spec.Check == Google && t.secret != "":

@@ -16,7 +16,7 @@ import (
 	"github.com/parley-run/parley/session"
 )
 
-// The types of what receivers are told. Those of runs are a prefix and the status.
+// The types of messages. Those of runs are a prefix and the status.
 const (
 	runPrefix      = "run."
 	Completed      = runPrefix + string(session.Completed)

@@ -445,8 +445,8 @@ func (s *Service) Replay(ctx context.Context, app, id, token string) error {
 	return err
 }
 
-// For makes a receiver of one run, which has not begun. It is deleted when it was told of
-// the end of the run.
+// For makes a receiver of one run, which has not begun. It is deleted when it was
+// notified of the end of the run.
 func (s *Service) For(ctx context.Context, key session.Key, run string, change Change) error {
 	c := &config{}
 	if err := change.apply(c); err != nil {

@@ -27,7 +27,7 @@ type recordings struct {
 type recordedRuns struct {
 	of    *record
 	list  []*keptRecording
-	parts []*keptPart // few: what agents are told changes rarely
+	parts []*keptPart // few: the instructions of agents change rarely
 }
 
 // keptRecording is a Recording without what its session says too.

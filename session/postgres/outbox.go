@@ -14,7 +14,7 @@ import (
 const (
 	putDeliveries = `INSERT INTO parley_deliveries (subscription, run, status, created, due)`
 
-	// When a run waits or ends, the endpoints of the application of a session s are told, too.
+	// When a run waits or ends, the endpoints of the application of a session s are notified, too.
 	putEnds   = `INSERT INTO parley_deliveries (subscription, endpoint, session, run, status, created, due)`
 	putTraced = `INSERT INTO parley_deliveries (subscription, endpoint, session, run, status, created, due, trace)`
 	receivers = `(SELECT unnest(s.subscriptions), NULL::text, NULL::bigint

@@ -85,8 +85,8 @@ const (
 )
 
 // tries are the attempts of one call. A lost response does not show whether the
-// request was, or will be, received: before it is sent again, the database is told
-// to ignore the earlier attempt.
+// request was, or will be, received: when it is sent again, it has the database
+// ignore the earlier attempt.
 type tries []int64
 
 // next adds these statements to a batch, and returns a mark for the next attempt.

@@ -44,8 +44,8 @@ func busyEnqueue(k *kit) {
 	k.claims(key("s"), "late")
 }
 
-// Who does not want to wait is told for whom it would have to, and has left no
-// trace.
+// A caller that does not wait gets the run that it would have to wait for, and
+// nothing is stored.
 func busyReject(k *kit) {
 	k.create(key("s"), nil, say("e0"))
 	epoch := k.start("running", key("s"))

@@ -64,7 +64,7 @@ func deleteFreshAfterwards(k *kit) {
 }
 
 // A session is deleted and made again while others write to it. Every write
-// either happened before or is told that it is too late, and what was written
+// either happened before or fails, and what was written
 // to the old session is not in the new one.
 func deleteUnderWriters(k *kit) {
 	const rounds, writers, writes = 10, 4, 25

@@ -61,7 +61,7 @@ func outboxApplication(p *place) {
 	}
 }
 
-// The end of a run is told in every way in which a run can end, and only then.
+// Endpoints are notified of the end of a run however it ends, and only then.
 func outboxApplicationChanges(p *place) {
 	k := p.as("a", time.Hour)
 	at := key("s")

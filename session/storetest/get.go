@@ -42,8 +42,8 @@ func getMissing(k *kit) {
 }
 
 // A reader that has the log up to some entry asks for what came after, wherever
-// it stands; one that is ahead of the log gets nothing and is told how long the
-// log is.
+// it stands; one that is ahead of the log gets nothing but the length of the
+// log.
 func getAfter(k *kit) {
 	log := number("e", 7)
 	k.create(key("s"), state("a", "1"), log...)

@@ -166,7 +166,7 @@ func outboxSubscriptions(p *place) {
 	}
 }
 
-// A subscription about a run that will not change any more is told so at once.
+// A subscription about a run that has ended is notified at once.
 func outboxLate(p *place) {
 	k := p.as("a", time.Hour)
 	at := key("s")

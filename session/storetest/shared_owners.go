@@ -10,7 +10,7 @@ import (
 	"github.com/parley-run/parley/session"
 )
 
-// A process renews the leases of its own runs only. If it were told of the runs
+// A process renews the leases of its own runs only. If it got the runs
 // of another, it would believe that it had forgotten them; if it renewed their
 // leases, the runs of a process that died would never be taken over.
 func ownersRenew(p *place) {
@@ -266,7 +266,7 @@ func ownersStop(p *place) {
 	}
 	a.holds(session.Held{Key: key("s"), Run: "run", Epoch: epoch, Stop: session.StopCancel})
 
-	// Who takes the run over is told, too.
+	// The process that takes the run over gets it, too.
 	a.handOver(key("s"), epoch)
 	begun := b.claim(key("s"))
 	if begun.Run.Stop != session.StopCancel {

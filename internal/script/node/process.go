@@ -73,7 +73,7 @@ func start(o Options, limits engine.Limits, functions map[string]engine.Function
 	return p, nil
 }
 
-// run starts the program and everything that speaks with it.
+// run starts the program and everything that communicates with it.
 func (p *process) run(program string) error {
 	var theirs []*os.File
 	var opened []*os.File

@@ -186,8 +186,8 @@ func fromBytes(data []byte) string {
 
 func (x *execution) read(string) (string, error) { return x.input, nil }
 
-// maxPrinted is how much is kept of what code prints; more is cut off later, and
-// the reader is told.
+// maxPrinted is how much is kept of what code prints; more is cut off later,
+// with a note.
 const maxPrinted = code.MaxOutput + 1
 
 func (x *execution) write(text string) (string, error) {
