@@ -22,7 +22,7 @@ type Requester interface {
 	Request(ctx *tool.Context, req *model.Request) error
 }
 
-// silent is a tool that the model is not told about.
+// silent is a tool that is not declared to the model.
 type silent interface{ silent() }
 
 // requests lets the tools add to what the model is asked.

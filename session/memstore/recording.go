@@ -27,7 +27,7 @@ type recordings struct {
 type recordedRuns struct {
 	of    *record
 	list  []*keptRecording
-	parts []*keptPart // few: the instructions of agents change rarely
+	parts []*keptPart // few: instructions and declarations change rarely
 }
 
 // keptRecording is a Recording without what its session says too.

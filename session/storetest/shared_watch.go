@@ -68,7 +68,7 @@ func (w *watcher) waitForChange(key session.Key, what string, again func()) {
 				again()
 			}
 		case <-late.C:
-			w.Fatalf("the watcher was not told of %s", what)
+			w.Fatalf("Watch did not report %s", what)
 		}
 	}
 }
