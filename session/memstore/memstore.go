@@ -94,24 +94,24 @@ type record struct {
 	user  *user
 	app   *shared
 
-	mu      sync.Mutex
-	gone    bool
-	told    bool             // whether it has subscriptions
-	lent    bool             // readers share the state: it must be copied before a change
-	listed  bool             // idle has it
-	unused  uint8            // how often idle has found it unused
-	entries []*session.Entry // append-only, so that readers may share it
-	calls   *session.CallIndex
-	rewound int64
-	created time.Time
-	updated time.Time
-	state   session.State
-	initial session.State
-	packed  string // of both states; empty if they are not packed, see idle
-	ttl     time.Duration
-	origin  *session.Origin // immutable
-	runs    *runList        // nil before the first run
-	safe    safe
+	mu         sync.Mutex
+	gone       bool
+	subscribed bool             // whether it has subscriptions
+	lent       bool             // readers share the state: it must be copied before a change
+	listed     bool             // idle has it
+	unused     uint8            // how often idle has found it unused
+	entries    []*session.Entry // append-only, so that readers may share it
+	calls      *session.CallIndex
+	rewound    int64
+	created    time.Time
+	updated    time.Time
+	state      session.State
+	initial    session.State
+	packed     string // of both states; empty if they are not packed, see idle
+	ttl        time.Duration
+	origin     *session.Origin // immutable
+	runs       *runList        // nil before the first run
+	safe       safe
 
 	recorded *recordedRuns // nil for none; recordings.mu must be held
 }

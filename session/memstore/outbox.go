@@ -55,13 +55,14 @@ func (k *keptDelivery) replay() {
 	}
 }
 
-// tell adds the deliveries about a run whose status has changed. rec.mu must be held.
-func (m *Backend) tell(rec *record, r *session.Run) { m.tellTraced(rec, r, "") }
+// addDeliveries adds the deliveries about a run whose status has changed. rec.mu must be held.
+func (m *Backend) addDeliveries(rec *record, r *session.Run) { m.addTracedDeliveries(rec, r, "") }
 
-func (m *Backend) tellTraced(rec *record, r *session.Run, trace string) {
+// addTracedDeliveries is like addDeliveries for a change that belongs to a trace.
+func (m *Backend) addTracedDeliveries(rec *record, r *session.Run, trace string) {
 	o := &m.outbox
 	wide := o.wide.Load() > 0 && (r.Status == session.Waiting || r.Status.Ended())
-	if !rec.told && !wide {
+	if !rec.subscribed && !wide {
 		return
 	}
 	o.mu.Lock()
@@ -119,7 +120,7 @@ func (o *outbox) leave(rec *record) {
 
 // unsubscribe deletes subscriptions of a session. rec.mu must be held.
 func (o *outbox) unsubscribe(rec *record, which func(*session.Subscription) bool) {
-	if !rec.told {
+	if !rec.subscribed {
 		return
 	}
 	o.mu.Lock()
@@ -130,7 +131,7 @@ func (o *outbox) unsubscribe(rec *record, which func(*session.Subscription) bool
 		return gone[s]
 	})
 	o.to[rec] = left
-	if rec.told = len(left) > 0; !rec.told {
+	if rec.subscribed = len(left) > 0; !rec.subscribed {
 		delete(o.to, rec)
 	}
 	o.list = slices.DeleteFunc(o.list, func(k *keptDelivery) bool { return gone[k.to] })
@@ -153,7 +154,7 @@ func (m *Backend) PutSubscription(_ context.Context, s *session.Subscription, ru
 	if i < 0 {
 		added := *s
 		added.Created = wallClock()
-		i, rec.told = len(o.to[rec]), true
+		i, rec.subscribed = len(o.to[rec]), true
 		o.to[rec] = append(o.to[rec], &added)
 	}
 	kept := o.to[rec][i]

@@ -128,7 +128,7 @@ func (m *Backend) Begin(_ context.Context, req session.NewRun) (*session.Begun, 
 		return &session.Begun{Run: copied(r)}, nil
 	}
 	m.take(rec, r)
-	m.tell(rec, r)
+	m.addDeliveries(rec, r)
 	begun := &struct { // one allocation; see BenchmarkRun in package bench
 		session.Begun
 		snapshot session.Session
@@ -189,7 +189,7 @@ func (m *Backend) interrupt(rec *record, policy session.Policy) {
 	}
 	for _, r := range l.queue {
 		l.end(r, session.Cancelled, wallClock())
-		m.tell(rec, r)
+		m.addDeliveries(rec, r)
 	}
 	l.queue = nil
 }
@@ -283,7 +283,7 @@ func (m *Backend) Claim(_ context.Context, key session.Key, read session.Read) (
 	}
 	m.take(rec, r)
 	if queued {
-		m.tell(rec, r)
+		m.addDeliveries(rec, r)
 	}
 	return &session.Begun{Run: copied(r), Session: rec.snapshot(read), Journal: maps.Clone(rec.runs.journal)}, nil
 }
@@ -363,7 +363,7 @@ func (m *Backend) End(_ context.Context, key session.Key, epoch int64, end sessi
 		r.Failure, r.Usage, r.Models, r.Last = end.Failure, end.Usage, end.Models, int64(len(rec.entries))
 		r.Resumes = end.Resumes
 		l.end(r, end.Status, now)
-		m.tellTraced(rec, r, end.Trace)
+		m.addTracedDeliveries(rec, r, end.Trace)
 		if end.Status == session.Waiting {
 			m.setWaits(rec, true)
 		}
@@ -414,7 +414,7 @@ func (m *Backend) StopRun(_ context.Context, key session.Key, id string, how ses
 	case r.Status == session.Queued:
 		l.queue = slices.DeleteFunc(l.queue, func(one *session.Run) bool { return one == r })
 		l.end(r, session.Cancelled, wallClock())
-		m.tell(rec, r)
+		m.addDeliveries(rec, r)
 		m.setBusy(rec, l.active())
 	case r.Status == session.Running:
 		r.Stop = r.Stop.With(how)

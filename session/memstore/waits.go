@@ -127,7 +127,7 @@ func (m *Backend) Expire(_ context.Context, key session.Key, seq int64, runs []s
 	for _, r := range rec.runs.all() {
 		if r.Status == session.Waiting && slices.Contains(runs, r.ID) {
 			r.Status, r.Failure, r.Last, r.Ended = failure.Status(), failure, int64(len(rec.entries)), now
-			m.tell(rec, r)
+			m.addDeliveries(rec, r)
 		}
 	}
 	return nil

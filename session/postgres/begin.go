@@ -76,13 +76,13 @@ const (
 // beginning is one call of Begin.
 type beginning struct {
 	session.NewRun
-	store   *backend
-	nonce   int64
-	request []byte
-	idem    []byte // nil for none
-	mark    []byte // fingerprint
-	message *changes
-	told    bool // whether deliveries were added
+	store    *backend
+	nonce    int64
+	request  []byte
+	idem     []byte // nil for none
+	mark     []byte // fingerprint
+	message  *changes
+	delivers bool // whether deliveries were added
 }
 
 func (s *backend) beginning(ctx context.Context, run session.NewRun) *beginning {
@@ -124,7 +124,7 @@ func (s *backend) Begin(ctx context.Context, run session.NewRun) (*session.Begun
 	}
 	since := s.Timeline()
 	err := s.writeTogether(ctx, "beginning a run", shared, func(ctx context.Context, conn *pgxpool.Conn, again bool) (err error) {
-		b.told = again // it is not known, then
+		b.delivers = again // it is not known, then
 		if !again {
 			begun, err = b.fast(ctx, conn)
 			if !errors.Is(err, errSlow) {
@@ -143,7 +143,7 @@ func (s *backend) Begin(ctx context.Context, run session.NewRun) (*session.Begun
 		return nil, err
 	}
 	if shared.made() {
-		begun, b.told = shared.begun, shared.told
+		begun, b.delivers = shared.begun, shared.delivers
 	}
 	if begun.Session != nil && b.message != nil {
 		run.Message.Seq = begun.Run.First
@@ -153,7 +153,7 @@ func (s *backend) Begin(ctx context.Context, run session.NewRun) (*session.Begun
 	if !begun.Repeat {
 		s.changed(run.Key)
 	}
-	s.told(b.told)
+	s.notifyAdded(b.delivers)
 	return begun, nil
 }
 
@@ -193,9 +193,9 @@ func (b *beginning) take(ctx context.Context, conn batcher, again bool) (*sessio
 	}
 	results := conn.SendBatch(ctx, batch)
 	defer func() { _ = results.Close() }()
-	var told bool
+	var delivers bool
 	var r runRow
-	err := results.QueryRow().Scan(append([]any{&told}, r.targets()...)...)
+	err := results.QueryRow().Scan(append([]any{&delivers}, r.targets()...)...)
 	if none(err) {
 		return nil, errSlow
 	} else if err != nil {
@@ -205,7 +205,7 @@ func (b *beginning) take(ctx context.Context, conn batcher, again bool) (*sessio
 	if err != nil {
 		return nil, err
 	}
-	b.told = told
+	b.delivers = delivers
 	begun := &session.Begun{Run: run}
 	if begun.Session, err = b.store.takeRead(results, b.Key, b.Read); err != nil {
 		return nil, err
@@ -256,7 +256,7 @@ func (b *beginning) slow(ctx context.Context, tx pgx.Tx, again bool) (*session.B
 		if err != nil {
 			return nil, fmt.Errorf("interrupting a run: %w", err)
 		}
-		b.told = added.RowsAffected() > 0
+		b.delivers = added.RowsAffected() > 0
 	}
 	run, err := scanRun(tx.QueryRow(ctx, sqlEnqueue, ordinal, b.ID, b.nonce, b.request, b.idem, b.mark, interrupt), b.Key)
 	if err != nil {

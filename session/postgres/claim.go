@@ -121,7 +121,7 @@ func (s *backend) Claim(ctx context.Context, key session.Key, read session.Read)
 	digest, mark := key.Digest(), nonceOf(ctx)
 	var begun *session.Begun
 	var tries tries
-	var told bool
+	var delivers bool
 	since := s.Timeline()
 	err := s.write(ctx, "claiming a run", func(ctx context.Context, conn *pgxpool.Conn, again bool) error {
 		b := &pgx.Batch{}
@@ -132,7 +132,7 @@ func (s *backend) Claim(ctx context.Context, key session.Key, read session.Read)
 		queueRead(b, key, read)
 		results := conn.SendBatch(ctx, b)
 		defer func() { _ = results.Close() }()
-		if err := tries.told(results); err != nil {
+		if err := tries.decode(results); err != nil {
 			return err
 		}
 		var ordinal, seq int64
@@ -143,7 +143,7 @@ func (s *backend) Claim(ctx context.Context, key session.Key, read session.Read)
 		}
 		var r runRow
 		var deaths int
-		err := results.QueryRow().Scan(append([]any{&told, &deaths}, r.targets()...)...)
+		err := results.QueryRow().Scan(append([]any{&delivers, &deaths}, r.targets()...)...)
 		if none(err) {
 			return session.ErrIdle
 		} else if err != nil {
@@ -169,7 +169,7 @@ func (s *backend) Claim(ctx context.Context, key session.Key, read session.Read)
 		s.confirmed(begun.Run.Epoch, since, begun.Session.Ordinal, begun.Session.Entries...)
 	}
 	s.changed(key)
-	s.told(told)
+	s.notifyAdded(delivers)
 	return begun, nil
 }
 
@@ -281,16 +281,16 @@ func (s *backend) End(ctx context.Context, key session.Key, epoch int64, end ses
 		}
 	}
 	var base int64
-	var told bool
+	var delivers bool
 	since := s.Timeline()
 	err = s.writeTogether(ctx, "ending a run", shared, func(ctx context.Context, conn *pgxpool.Conn, again bool) error {
 		if err := s.check(ctx, conn, key, epoch); err != nil {
 			return err
 		}
-		err := conn.QueryRow(ctx, sql, args...).Scan(&base, &queued, &told)
+		err := conn.QueryRow(ctx, sql, args...).Scan(&base, &queued, &delivers)
 		if again && none(err) {
 			// An earlier attempt has ended it, or another process owns it.
-			if err = conn.QueryRow(ctx, sqlEnded, digest[:], epoch).Scan(&base, &queued, &told); err == nil {
+			if err = conn.QueryRow(ctx, sqlEnded, digest[:], epoch).Scan(&base, &queued, &delivers); err == nil {
 				base -= int64(len(end.Entries))
 			}
 		}
@@ -300,7 +300,7 @@ func (s *backend) End(ctx context.Context, key session.Key, epoch int64, end ses
 		return err
 	})
 	if shared.made() {
-		base, queued, told = shared.base, shared.queued, shared.told
+		base, queued, delivers = shared.base, shared.queued, shared.delivers
 	}
 	if err != nil {
 		return false, err
@@ -311,7 +311,7 @@ func (s *backend) End(ctx context.Context, key session.Key, epoch int64, end ses
 	}
 	s.started.drop(epoch)
 	s.changed(key)
-	s.told(told)
+	s.notifyAdded(delivers)
 	return queued, nil
 }
 

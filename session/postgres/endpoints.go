@@ -101,15 +101,15 @@ func (s *backend) Publish(ctx context.Context, n *session.Notice) error {
 		d := n.Key.Digest()
 		digest = d[:]
 	}
-	var found, told bool
+	var found, delivers bool
 	err := s.write(ctx, "publishing a notice", func(ctx context.Context, conn *pgxpool.Conn, _ bool) error {
 		return conn.QueryRow(ctx, sqlPublish, digest, wellFormed(n.Key.App), wellFormed(n.Key.User), wellFormed(n.ID), wellFormed(n.Type),
-			wellFormed(n.Run), n.JSON).Scan(&found, &told)
+			wellFormed(n.Run), n.JSON).Scan(&found, &delivers)
 	})
 	if err == nil && !found {
 		err = session.ErrNotFound
 	}
-	s.told(told)
+	s.notifyAdded(delivers)
 	return err
 }
 
@@ -133,7 +133,7 @@ func (s *backend) ReplayDelivery(ctx context.Context, app, id string, number int
 		if err == nil && tag.RowsAffected() == 0 {
 			err = session.ErrNotFound
 		}
-		s.told(err == nil)
+		s.notifyAdded(err == nil)
 		return err
 	})
 }
@@ -158,7 +158,7 @@ func (s *backend) ReplayFailed(ctx context.Context, app string, number int64) er
 		if err == nil && tag.RowsAffected() == 0 {
 			err = session.ErrNotFound
 		}
-		s.told(err == nil)
+		s.notifyAdded(err == nil)
 		return err
 	})
 }

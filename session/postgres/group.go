@@ -71,12 +71,12 @@ type change struct {
 	first bool          // whether the caller makes it, with others
 
 	// The outcome.
-	applied bool // together with others
-	err     error
-	base    int64 // sequence number before the entries
-	queued  bool
-	told    bool
-	begun   *session.Begun
+	applied  bool // together with others
+	err      error
+	base     int64 // sequence number before the entries
+	queued   bool
+	delivers bool
+	begun    *session.Begun
 }
 
 // kind is a method that makes a change.
@@ -245,15 +245,15 @@ func (g *group) take(first *change) []*change {
 	return batch
 }
 
-// makeTogether makes changes in one transaction, sets their outcomes, and tells the
+// makeTogether makes changes in one transaction, sets their outcomes, and wakes the
 // callers other than the first.
 func (s *backend) makeTogether(ctx context.Context, batch []*change) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.patience)
 	defer cancel()
-	told := false
+	finished := false
 	defer func() {
-		if !told { // a panic: the callers must not wait forever
-			tell(batch, &lostError{errPanicked})
+		if !finished { // a panic: the callers must not wait forever
+			finish(batch, &lostError{errPanicked})
 		}
 	}()
 	conn, err := s.acquireUnless(ctx)
@@ -274,12 +274,12 @@ func (s *backend) makeTogether(ctx context.Context, batch []*change) {
 			err = errAlone // one of the changes is the reason
 		}
 	}
-	told = true
-	tell(batch, err)
+	finished = true
+	finish(batch, err)
 }
 
-// tell sets the outcomes of changes, and wakes the callers other than the first.
-func tell(batch []*change, err error) {
+// finish sets the outcomes of changes, and wakes the callers other than the first.
+func finish(batch []*change, err error) {
 	for _, c := range batch {
 		if c.applied = c.applied && err == nil; !c.applied {
 			c.err = cmp.Or(err, errAlone)

@@ -92,8 +92,8 @@ const (
 
 var _ session.Outbox = (*backend)(nil)
 
-// told reports to Added that deliveries were added.
-func (s *backend) told(added bool) {
+// notifyAdded reports to Added that deliveries were added.
+func (s *backend) notifyAdded(added bool) {
 	if !added {
 		return
 	}
@@ -124,7 +124,7 @@ func (s *backend) PutSubscription(ctx context.Context, sub *session.Subscription
 			return err
 		}
 		tag, err := conn.Exec(ctx, sqlTellNow, digest[:], sub.ID, wellFormed(run))
-		s.told(err == nil && tag.RowsAffected() > 0)
+		s.notifyAdded(err == nil && tag.RowsAffected() > 0)
 		return err
 	})
 }

@@ -128,15 +128,15 @@ func open(ctx context.Context, url string, o session.Options) (*backend, error) 
 	s.pending.wake = make(chan struct{}, 1)
 	// There is no timeout: migrating a large schema, or waiting for another process
 	// that does, may take long.
-	told := false
+	logged := false
 	err = s.persist(session.Insist(ctx), "opening the database", false, func(*bool) error {
 		err := s.with(ctx, s.prepare)
 		if errors.Is(err, errPooler) {
 			err = s.with(ctx, s.prepare)
 		}
-		if err != nil && judge(err) != final && !told {
+		if err != nil && judge(err) != final && !logged {
 			s.log.Warn("the database does not answer yet; waiting for it", "up_to", s.patience, "err", err)
-			told = true
+			logged = true
 		}
 		return err
 	})

@@ -148,7 +148,7 @@ func (s *backend) Run(ctx context.Context, key session.Key, id string) (run *ses
 // StopRun implements session.Runs. It is idempotent, so it may be repeated.
 func (s *backend) StopRun(ctx context.Context, key session.Key, id string, how session.Stop) (run *session.Run, err error) {
 	digest := key.Digest()
-	told := false
+	delivers := false
 	err = s.write(ctx, "stopping a run", func(ctx context.Context, conn *pgxpool.Conn, _ bool) (err error) {
 		b := &pgx.Batch{}
 		b.Queue(sqlLock, digest[:])
@@ -161,7 +161,7 @@ func (s *backend) StopRun(ctx context.Context, key session.Key, id string, how s
 			if err != nil {
 				return err
 			}
-			told = added.Insert() && added.RowsAffected() > 0
+			delivers = added.Insert() && added.RowsAffected() > 0
 		}
 		if run, err = scanFound(results.QueryRow(), key); err != nil {
 			return err
@@ -172,7 +172,7 @@ func (s *backend) StopRun(ctx context.Context, key session.Key, id string, how s
 		return nil, err
 	}
 	s.changed(key)
-	s.told(told)
+	s.notifyAdded(delivers)
 	return run, nil
 }
 

@@ -98,8 +98,8 @@ func (t *tries) next(b *pgx.Batch) int64 {
 	return (*t)[len(*t)-1]
 }
 
-// told decodes their results.
-func (t tries) told(results pgx.BatchResults) error {
+// decode decodes their results.
+func (t tries) decode(results pgx.BatchResults) error {
 	if len(t) < 2 {
 		return nil
 	}
@@ -141,7 +141,7 @@ func (s *backend) Create(ctx context.Context, n session.NewSession) (*session.Se
 		if _, err := results.Exec(); err != nil {
 			return err
 		}
-		if err := tries.told(results); err != nil {
+		if err := tries.decode(results); err != nil {
 			return err
 		}
 		var ordinal int64

@@ -253,9 +253,9 @@ func queueEnds(b *pgx.Batch, list []*change) func(pgx.BatchResults) error {
 	b.Queue(sql, args...)
 	return func(results pgx.BatchResults) error {
 		var op, base int64
-		var queued, told bool
-		return takeRows(results, list, &op, []any{&base, &queued, &told}, func(c *change) error {
-			c.applied, c.base, c.queued, c.told = true, base, queued, told
+		var queued, delivers bool
+		return takeRows(results, list, &op, []any{&base, &queued, &delivers}, func(c *change) error {
+			c.applied, c.base, c.queued, c.delivers = true, base, queued, delivers
 			return nil
 		})
 	}
@@ -276,12 +276,12 @@ func (s *backend) queueBegins(b *pgx.Batch, list []*change) func(pgx.BatchResult
 	_, worker, _ := strings.Cut(s.owner, "\n")
 	return func(results pgx.BatchResults) error {
 		var op, number, epoch int64
-		var told bool
+		var delivers bool
 		var created time.Time
 		var row sessionRow
 		var seqs []int64
 		var texts, sums [][]byte
-		targets := append([]any{&told, &number, &epoch, &created}, append(row.targets(), &seqs, &texts, &sums)...)
+		targets := append([]any{&delivers, &number, &epoch, &created}, append(row.targets(), &seqs, &texts, &sums)...)
 		return takeRows(results, list, &op, targets, func(c *change) error {
 			row.Seq -= int64(len(c.begin.message.entries))
 			got, err := s.sessionOf(&row, c.begin.Key)
@@ -298,7 +298,7 @@ func (s *backend) queueBegins(b *pgx.Batch, list []*change) func(pgx.BatchResult
 				ID: c.begin.ID, Key: c.begin.Key, Number: number, Status: session.Running, Epoch: epoch, Attempt: 1,
 				First: got.Seq + 1, Request: c.begin.request, Worker: worker, Created: created,
 			}}
-			c.told, c.applied = told, true
+			c.delivers, c.applied = delivers, true
 			if !c.complete() {
 				return fmt.Errorf("the run %s has begun, and its session was not read", c.begin.ID)
 			}

@@ -121,10 +121,10 @@ func (s *backend) Expire(ctx context.Context, key session.Key, seq int64, runs [
 		ids[i] = wellFormed(id)
 	}
 	args := append(c.args()[:3], seq, ids, text, string(failure.Status()))
-	var told bool
+	var delivers bool
 	err = s.write(ctx, "ending waits", func(ctx context.Context, conn *pgxpool.Conn, _ bool) error {
 		var last *int64
-		err := conn.QueryRow(ctx, sqlExpire, args...).Scan(&last, &told)
+		err := conn.QueryRow(ctx, sqlExpire, args...).Scan(&last, &delivers)
 		switch {
 		case none(err):
 			return session.ErrNotFound
@@ -138,6 +138,6 @@ func (s *backend) Expire(ctx context.Context, key session.Key, seq int64, runs [
 	}
 	c.number(seq)
 	s.changed(key)
-	s.told(told)
+	s.notifyAdded(delivers)
 	return nil
 }

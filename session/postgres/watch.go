@@ -97,22 +97,22 @@ func (s *backend) notify() {
 	for {
 		select {
 		case <-s.pending.wake:
-			s.tell()
+			s.sendHints()
 			if time.Since(folded) >= foldPause {
 				s.fold()
 				folded = time.Now()
 			}
 		case <-s.life.Done():
-			s.tell()
+			s.sendHints()
 			return
 		}
 		_ = retry.Sleep(s.life, notifyPause) // if the store is closed, the last hints are sent now
 	}
 }
 
-// tell sends the pending hints. Those that cannot be sent are dropped: listeners
+// sendHints sends the pending hints. Those that cannot be sent are dropped: listeners
 // have lost their connections, too, and assume any change when they reconnect.
-func (s *backend) tell() {
+func (s *backend) sendHints() {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
 	hints, prune := s.pending.take()

@@ -127,13 +127,13 @@ type conn struct {
 	sql *sql.Conn
 	// ctx does not end: statements are short, and interrupting them would need a
 	// goroutine for each, and would end transactions of other callers.
-	ctx        context.Context
-	statements map[string]*sql.Stmt
-	told       int64           // deliveries that the writer has added
-	changed    bool            // since it was reset, a statement that may change something has begun
-	epoch      int64           // the last one that the transaction has given out, 0 for none
-	grown      []int64         // ordinals of sessions to which the transaction has appended
-	spent      []session.Usage // that the transaction stores when it is committed
+	ctx             context.Context
+	statements      map[string]*sql.Stmt
+	addedDeliveries int64           // deliveries that the writer has added
+	changed         bool            // since it was reset, a statement that may change something has begun
+	epoch           int64           // the last one that the transaction has given out, 0 for none
+	grown           []int64         // ordinals of sessions to which the transaction has appended
+	spent           []session.Usage // that the transaction stores when it is committed
 }
 
 // connect opens a connection. Processes that open a new file concurrently block
@@ -242,7 +242,7 @@ func (c *conn) each(query string, args []any, do func(scan func(...any) error) e
 	if err != nil {
 		return err
 	}
-	defer func() { _ = rows.Close() }() // Err has told already
+	defer func() { _ = rows.Close() }() // Err has reported it already
 	for rows.Next() {
 		if err := do(rows.Scan); err != nil {
 			return err

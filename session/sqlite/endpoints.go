@@ -33,7 +33,7 @@ func (c *conn) endpoints() (ids []string, err error) {
 
 // Publish implements session.Outbox.
 func (s *backend) Publish(ctx context.Context, n *session.Notice) error {
-	err := s.tells(ctx, func(c *conn) error {
+	err := s.writeDeliveries(ctx, func(c *conn) error {
 		var about int64
 		if n.Key.ID != "" {
 			r, err := c.find(n.Key)
@@ -47,7 +47,7 @@ func (s *backend) Publish(ctx context.Context, n *session.Notice) error {
 		if err != nil || added == 0 {
 			return err
 		}
-		return c.addTold(`INSERT INTO deliveries (endpoint, session, user, run, status, notice, type, json, created, due)
+		return c.changeDeliveries(`INSERT INTO deliveries (endpoint, session, user, run, status, notice, type, json, created, due)
 			SELECT id, nullif(?1, 0), ?3, ?4, '', ?5, ?6, ?7, ?8, ?8 FROM endpoints WHERE app = ?2 ORDER BY created, id`,
 			about, n.Key.App, n.Key.User, n.Run, n.ID, n.Type, n.JSON, now())
 	})
@@ -72,11 +72,11 @@ func (s *backend) AppDeliveries(ctx context.Context, app, id string, after int64
 
 // ReplayDelivery implements session.Outbox.
 func (s *backend) ReplayDelivery(ctx context.Context, app, id string, number int64) error {
-	err := s.tells(ctx, func(c *conn) error {
-		before := c.told
-		err := c.addTold(`UPDATE deliveries SET due = ?1, failed = 0, since = iif(failed, ?1, since), attempt = iif(failed, 0, attempt)
+	err := s.writeDeliveries(ctx, func(c *conn) error {
+		before := c.addedDeliveries
+		err := c.changeDeliveries(`UPDATE deliveries SET due = ?1, failed = 0, since = iif(failed, ?1, since), attempt = iif(failed, 0, attempt)
 			WHERE number = ?2 AND endpoint = (SELECT id FROM endpoints WHERE id = ?3 AND app = ?4)`, now(), number, id, app)
-		if err == nil && c.told == before {
+		if err == nil && c.addedDeliveries == before {
 			err = session.ErrNotFound
 		}
 		return err
@@ -102,12 +102,12 @@ func (s *backend) FailedDeliveries(ctx context.Context, app string, after int64,
 
 // ReplayFailed implements session.Outbox.
 func (s *backend) ReplayFailed(ctx context.Context, app string, number int64) error {
-	err := s.tells(ctx, func(c *conn) error {
-		before := c.told
-		err := c.addTold(`UPDATE deliveries SET due = ?1, since = ?1, failed = 0, attempt = 0 WHERE number = ?2 AND failed = 1 AND ?3 = coalesce(
+	err := s.writeDeliveries(ctx, func(c *conn) error {
+		before := c.addedDeliveries
+		err := c.changeDeliveries(`UPDATE deliveries SET due = ?1, since = ?1, failed = 0, attempt = 0 WHERE number = ?2 AND failed = 1 AND ?3 = coalesce(
 			(SELECT app FROM endpoints WHERE id = endpoint),
 			(SELECT s.app FROM subscriptions AS b JOIN sessions AS s ON s.ordinal = b.session WHERE b.number = subscription))`, now(), number, app)
-		if err == nil && c.told == before {
+		if err == nil && c.addedDeliveries == before {
 			err = session.ErrNotFound
 		}
 		return err

@@ -109,10 +109,10 @@ func (s *backend) end(ctx context.Context, key session.Key, epoch int64, end ses
 		}
 	}
 	var h *held
-	err = s.tells(ctx, func(c *conn) (err error) {
-		var noted, told bool
+	err = s.writeDeliveries(ctx, func(c *conn) (err error) {
+		var noted, notify bool
 		var id string
-		if h, err = c.held(key, epoch, ", runs.id, "+hasNotes+", "+hasSubscriptions+" OR "+hasEndpoints+", "+hasOpen, &id, &noted, &told, &queued); err != nil {
+		if h, err = c.held(key, epoch, ", runs.id, "+hasNotes+", "+hasSubscriptions+" OR "+hasEndpoints+", "+hasOpen, &id, &noted, &notify, &queued); err != nil {
 			return err
 		}
 		if h.first == 0 && len(p.entries) > 0 {
@@ -139,8 +139,8 @@ func (s *backend) end(ctx context.Context, key session.Key, epoch int64, end ses
 			err = c.settle(h.ordinal, end.Settled)
 		}
 		c.use(key, 1, &end.Usage, end.Models)
-		if err == nil && told {
-			err = c.tell(h.ordinal, id, end.Status, end.Trace)
+		if err == nil && notify {
+			err = c.addDeliveries(h.ordinal, id, end.Status, end.Trace)
 		}
 		return err
 	})
@@ -198,7 +198,7 @@ func (s *backend) Renew(ctx context.Context) ([]session.Held, error) {
 // StopRun implements session.Runs.
 func (s *backend) StopRun(ctx context.Context, key session.Key, id string, how session.Stop) (*session.Run, error) {
 	var run *session.Run
-	err := s.tells(ctx, func(c *conn) error {
+	err := s.writeDeliveries(ctx, func(c *conn) error {
 		r, err := c.find(key)
 		if err != nil {
 			return err
@@ -208,7 +208,7 @@ func (s *backend) StopRun(ctx context.Context, key session.Key, id string, how s
 			return err
 		}
 		if cancelled > 0 {
-			if err := c.tell(r.ordinal, id, session.Cancelled, ""); err != nil {
+			if err := c.addDeliveries(r.ordinal, id, session.Cancelled, ""); err != nil {
 				return err
 			}
 		}

@@ -10,16 +10,16 @@ import (
 
 var _ session.Outbox = (*backend)(nil)
 
-// tells is like write for changes that may add deliveries.
-func (s *backend) tells(ctx context.Context, do func(*conn) error) error {
-	told := false
+// writeDeliveries is like write for changes that may add deliveries.
+func (s *backend) writeDeliveries(ctx context.Context, do func(*conn) error) error {
+	added := false
 	err := s.write(ctx, func(c *conn) error {
-		before := c.told
+		before := c.addedDeliveries
 		err := do(c)
-		told = c.told > before
+		added = c.addedDeliveries > before
 		return err
 	})
-	if err == nil && told {
+	if err == nil && added {
 		select {
 		case s.added <- struct{}{}:
 		default: // it has one
@@ -28,8 +28,8 @@ func (s *backend) tells(ctx context.Context, do func(*conn) error) error {
 	return err
 }
 
-// tell adds the deliveries about a run whose status changes.
-func (c *conn) tell(ordinal int64, run string, status session.Status, trace string) error {
+// addDeliveries adds the deliveries about a run whose status changes.
+func (c *conn) addDeliveries(ordinal int64, run string, status session.Status, trace string) error {
 	query := `INSERT INTO deliveries (subscription, run, status, created, due, trace)
 		SELECT number, ?2, ?3, ?4, ?4, ?5 FROM subscriptions WHERE session = ?1 ORDER BY number`
 	if status != session.Running {
@@ -38,13 +38,13 @@ func (c *conn) tell(ordinal int64, run string, status session.Status, trace stri
 			UNION ALL SELECT NULL, id, ?1, ?2, ?3, ?4, ?4, ?5 FROM endpoints WHERE app = (SELECT app FROM sessions WHERE ordinal = ?1)
 			ORDER BY 1`
 	}
-	return c.addTold(query, ordinal, run, string(status), now(), trace)
+	return c.changeDeliveries(query, ordinal, run, string(status), now(), trace)
 }
 
-// tellQueued is like tell for the queued runs of a session, which are about to be
-// cancelled.
-func (c *conn) tellQueued(ordinal int64) error {
-	return c.addTold(`INSERT INTO deliveries (subscription, endpoint, session, run, status, created, due)
+// addQueuedDeliveries is like addDeliveries for the queued runs of a session, which are
+// about to be cancelled.
+func (c *conn) addQueuedDeliveries(ordinal int64) error {
+	return c.changeDeliveries(`INSERT INTO deliveries (subscription, endpoint, session, run, status, created, due)
 		SELECT t.subscription, t.endpoint, t.session, runs.id, ?2, ?3, ?3 FROM runs JOIN (
 			SELECT number AS subscription, NULL AS endpoint, NULL AS session FROM subscriptions WHERE session = ?1
 			UNION ALL SELECT NULL, id, ?1 FROM endpoints WHERE app = (SELECT app FROM sessions WHERE ordinal = ?1)) AS t
@@ -52,9 +52,10 @@ func (c *conn) tellQueued(ordinal int64) error {
 		ORDER BY runs.number`, ordinal, string(session.Cancelled), now())
 }
 
-func (c *conn) addTold(query string, args ...any) error {
+// changeDeliveries executes a statement that adds deliveries or makes them due.
+func (c *conn) changeDeliveries(query string, args ...any) error {
 	n, err := c.count(query, args...)
-	c.told += n
+	c.addedDeliveries += n
 	return err
 }
 
@@ -69,7 +70,7 @@ func (c *conn) count(query string, args ...any) (int64, error) {
 
 // PutSubscription implements session.Outbox.
 func (s *backend) PutSubscription(ctx context.Context, sub *session.Subscription, run string) error {
-	err := s.tells(ctx, func(c *conn) error {
+	err := s.writeDeliveries(ctx, func(c *conn) error {
 		if sub.Key.ID == "" {
 			return c.putEndpoint(sub)
 		}
@@ -83,7 +84,7 @@ func (s *backend) PutSubscription(ctx context.Context, sub *session.Subscription
 		if err != nil || run == "" {
 			return err
 		}
-		return c.addTold(`INSERT INTO deliveries (subscription, run, status, created, due)
+		return c.changeDeliveries(`INSERT INTO deliveries (subscription, run, status, created, due)
 			SELECT subscriptions.number, runs.id, runs.status, ?4, ?4 FROM subscriptions JOIN runs ON runs.session = subscriptions.session
 			WHERE subscriptions.session = ?1 AND subscriptions.id = ?2 AND runs.id = ?3 AND runs.status NOT IN ('queued', 'running')`,
 			r.ordinal, sub.ID, run, now())

@@ -126,9 +126,9 @@ func (s *backend) begin(ctx context.Context, req session.NewRun) (*session.Begun
 		return nil, err
 	}
 	var b *session.Begun
-	err = s.tells(ctx, func(c *conn) error {
-		var open, told bool
-		r, err := c.findWith(req.Key, ", "+hasOpen+", "+hasSubscriptions, &open, &told)
+	err = s.writeDeliveries(ctx, func(c *conn) error {
+		var open, notify bool
+		r, err := c.findWith(req.Key, ", "+hasOpen+", "+hasSubscriptions, &open, &notify)
 		if err != nil {
 			return err
 		}
@@ -136,7 +136,7 @@ func (s *backend) begin(ctx context.Context, req session.NewRun) (*session.Begun
 			return err
 		}
 		if !open && !r.active.Valid {
-			b, err = s.start(c, r, req, request, p, known.rest(), told)
+			b, err = s.start(c, r, req, request, p, known.rest(), notify)
 			return err
 		}
 		busy, _, err := c.open(r)
@@ -196,7 +196,7 @@ func (c *conn) makeWay(r *row, req session.NewRun, busy *session.Run) error {
 	if err != nil {
 		return err
 	}
-	if err := c.tellQueued(r.ordinal); err != nil {
+	if err := c.addQueuedDeliveries(r.ordinal); err != nil {
 		return err
 	}
 	return c.exec("UPDATE runs SET status = 'cancelled', ended = ?, request = NULL WHERE session = ? AND status = 'queued'", now(), r.ordinal)
@@ -237,9 +237,9 @@ func (c *conn) addRun(r *row, req session.NewRun, request []byte, run *session.R
 	return run, err
 }
 
-// start begins a run in a free session, with its message. told is whether the session
+// start begins a run in a free session, with its message. notify is whether the session
 // has subscriptions.
-func (s *backend) start(c *conn, r *row, req session.NewRun, request []byte, p *page, read session.Read, told bool) (*session.Begun, error) {
+func (s *backend) start(c *conn, r *row, req session.NewRun, request []byte, p *page, read session.Read, notify bool) (*session.Begun, error) {
 	before, err := c.snapshot(r, read)
 	if err != nil {
 		return nil, err
@@ -258,8 +258,8 @@ func (s *backend) start(c *conn, r *row, req session.NewRun, request []byte, p *
 		return nil, err
 	}
 	r.epoch, r.active = run.Epoch, sql.NullInt64{Int64: run.Number, Valid: true}
-	if told {
-		if err := c.tell(r.ordinal, run.ID, run.Status, ""); err != nil {
+	if notify {
+		if err := c.addDeliveries(r.ordinal, run.ID, run.Status, ""); err != nil {
 			return nil, err
 		}
 	}
@@ -303,7 +303,7 @@ func (s *backend) claim(ctx context.Context, key session.Key, read session.Read)
 		return nil, err
 	}
 	var b *session.Begun
-	err = s.tells(ctx, func(c *conn) error {
+	err = s.writeDeliveries(ctx, func(c *conn) error {
 		r, err := c.find(key)
 		if err != nil {
 			return err
@@ -350,7 +350,7 @@ func (s *backend) take(c *conn, r *row, run *session.Run, read session.Read) (*s
 		if b.Deaths, err = c.countDeath(run.Number, s.owner); err != nil {
 			return nil, err
 		}
-	} else if err := c.tell(r.ordinal, run.ID, session.Running, ""); err != nil {
+	} else if err := c.addDeliveries(r.ordinal, run.ID, session.Running, ""); err != nil {
 		return nil, err
 	}
 	run.Status = session.Running

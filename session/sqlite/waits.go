@@ -104,7 +104,7 @@ func (s *backend) Expire(ctx context.Context, key session.Key, seq int64, runs [
 		return fmt.Errorf("end waits: %w", err)
 	}
 	p := newPage(entries)
-	err = s.tells(ctx, func(c *conn) error {
+	err = s.writeDeliveries(ctx, func(c *conn) error {
 		r, err := c.find(key)
 		if err != nil {
 			return err
@@ -131,7 +131,7 @@ func (s *backend) Expire(ctx context.Context, key session.Key, seq int64, runs [
 			if waited == 0 {
 				continue
 			}
-			if err := c.tell(r.ordinal, id, failure.Status(), ""); err != nil {
+			if err := c.addDeliveries(r.ordinal, id, failure.Status(), ""); err != nil {
 				return err
 			}
 		}

@@ -9,7 +9,7 @@ import (
 // watchEvery is the interval of checks for changes of other processes.
 const watchEvery = 200 * time.Millisecond
 
-// Watch implements session.Leases. It cannot tell which sessions other processes
+// Watch implements session.Leases. It does not know which sessions other processes
 // have changed, so it reports every change as one of any session.
 func (s *backend) Watch(ctx context.Context, changed func(hint uint64)) {
 	tick := time.NewTicker(watchEvery)
