@@ -369,8 +369,8 @@ func (c *Compaction) fill(ev *event.Event, ctx *Context, before, part *compacted
 	from := part.first
 	if before != nil {
 		if before.summary != nil {
-			told := log.At(before.at)
-			events = append(events, &event.Event{Author: ctx.agent.name, Content: before.summary, Actions: event.Actions{Extra: told.Actions.Extra}, CustomMetadata: told.CustomMetadata})
+			earlier := log.At(before.at)
+			events = append(events, &event.Event{Author: ctx.agent.name, Content: before.summary, Actions: event.Actions{Extra: earlier.Actions.Extra}, CustomMetadata: earlier.CustomMetadata})
 		}
 		for _, i := range before.kept {
 			add(i)
@@ -399,16 +399,16 @@ func (c *Compaction) fill(ev *event.Event, ctx *Context, before, part *compacted
 	case before != nil && before.anchored:
 		summary, note.Anchored = before.summary.Text(), true
 	}
-	told := fmt.Appendf(nil, `{"startTimestamp":%f,"endTimestamp":%f`, log.At(part.first).Timestamp, log.At(part.last).Timestamp)
+	doc := fmt.Appendf(nil, `{"startTimestamp":%f,"endTimestamp":%f`, log.At(part.first).Timestamp, log.At(part.last).Timestamp)
 	if summary != "" {
-		told = wire.Quote(append(told, `,"compactedContent":{"role":"user","parts":[{"text":`...), summary)
-		told = append(told, `}]}`...)
+		doc = wire.Quote(append(doc, `,"compactedContent":{"role":"user","parts":[{"text":`...), summary)
+		doc = append(doc, `}]}`...)
 	}
 	noted, err := json.Marshal(note)
 	if err != nil {
 		return err
 	}
-	ev.Actions.Extra = map[string]json.RawMessage{compactionMember: append(told, '}')}
+	ev.Actions.Extra = map[string]json.RawMessage{compactionMember: append(doc, '}')}
 	ev.CustomMetadata = map[string]json.RawMessage{compactionMember: noted}
 	return nil
 }

@@ -178,9 +178,9 @@ func requestJSON(name string, req *model.Request, t *trail) []byte {
 		}
 		doc = append(append(wire.Quote(doc, name), ':'), value...)
 	}
-	if len(t.told) > 0 {
-		texts := make([]string, len(t.told))
-		for i, p := range t.told {
+	if len(t.parts) > 0 {
+		texts := make([]string, len(t.parts))
+		for i, p := range t.parts {
 			texts[i] = p.text
 		}
 		member("systemInstruction", rawJSON(texts))

@@ -25,11 +25,11 @@ func GlobalInstruction(text string) *Plugin {
 // every model call.
 func GlobalInstructionFunc(text func(ctx *tool.Context) (string, error)) *Plugin {
 	return &Plugin{Name: globalInstruction, BeforeModel: func(ctx *tool.Context, req *model.Request) (*model.Response, error) {
-		told, err := text(ctx)
-		if err != nil || told == "" {
+		added, err := text(ctx)
+		if err != nil || added == "" {
 			return nil, err
 		}
-		req.Instruction = joinInstructions(told, req.Instruction)
+		req.Instruction = joinInstructions(added, req.Instruction)
 		return nil, nil
 	}}
 }

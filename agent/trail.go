@@ -18,14 +18,14 @@ import (
 type trail struct {
 	instruction string
 	filled      []filled // the places of the agent's instruction
-	told        []told
+	parts       []instructionPart
 	contents    map[*event.Content]source
 	last        []*event.Content // of the request, as it was noted last
 	tools       map[string]string
 }
 
-// told is a part of the instruction. The parts are joined by an empty line.
-type told struct {
+// instructionPart is a part of the instruction. The parts are joined by an empty line.
+type instructionPart struct {
 	text, by string
 	filled   []filled // the places in text that were filled in
 }
@@ -147,30 +147,30 @@ func (t *trail) noteInstruction(now, by string) {
 		return
 	}
 	if was == "" {
-		t.told = []told{{text: now, by: by}}
+		t.parts = []instructionPart{{text: now, by: by}}
 		return
 	}
 	if added, ok := strings.CutPrefix(now, was+between); ok {
-		t.told = append(t.told, told{text: added, by: by})
+		t.parts = append(t.parts, instructionPart{text: added, by: by})
 		return
 	}
 	if added, ok := strings.CutSuffix(now, between+was); ok {
-		t.told = append([]told{{text: added, by: by}}, t.told...)
+		t.parts = append([]instructionPart{{text: added, by: by}}, t.parts...)
 		return
 	}
-	t.told = []told{{text: now, by: "changed by " + by}}
+	t.parts = []instructionPart{{text: now, by: "changed by " + by}}
 	if now == "" {
-		t.told = nil
+		t.parts = nil
 	}
 }
 
 // noteFilled attributes the places that were filled in to the part of the instruction
 // that ends with the agent's own, which was noted last.
 func (t *trail) noteFilled(own string) {
-	if t == nil || len(t.filled) == 0 || len(t.told) == 0 {
+	if t == nil || len(t.filled) == 0 || len(t.parts) == 0 {
 		return
 	}
-	part := &t.told[len(t.told)-1]
+	part := &t.parts[len(t.parts)-1]
 	if !strings.HasSuffix(part.text, own) {
 		return
 	}
@@ -193,7 +193,7 @@ type value struct {
 }
 
 // values are the places of a part of the instruction that were filled in.
-func (p *told) values() (list []value) {
+func (p *instructionPart) values() (list []value) {
 	at, units := 0, 0
 	count := func(to int) int {
 		for _, r := range p.text[at:to] {
@@ -234,7 +234,7 @@ func (t *trail) origins(req *model.Request) []byte {
 		Values []value `json:"values,omitempty"`
 	}
 	list := []origin{}
-	for i, p := range t.told {
+	for i, p := range t.parts {
 		list = append(list, origin{Path: fmt.Sprintf("config.systemInstruction[%d]", i), Origin: p.by, Values: p.values()})
 	}
 	for i, d := range req.Tools {

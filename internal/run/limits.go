@@ -71,16 +71,16 @@ var errTooLong = errors.New("the run took too long")
 
 // quota caches the usage of today's users for a short time.
 type quota struct {
-	mu    sync.Mutex
-	known map[owner]reading
-	told  map[any]string // what was warned of, a user or a model, and the day
+	mu       sync.Mutex
+	known    map[owner]reading
+	warnings map[any]string // what was warned of, a user or a model, and the day
 }
 
 // warned reports whether first has returned true for that day.
 func (q *quota) warned(of any, day string) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	last, ok := q.told[of]
+	last, ok := q.warnings[of]
 	return ok && last == day
 }
 
@@ -88,13 +88,13 @@ func (q *quota) warned(of any, day string) bool {
 func (q *quota) first(of any, day string) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if last, ok := q.told[of]; ok && last == day {
+	if last, ok := q.warnings[of]; ok && last == day {
 		return false
 	}
-	if len(q.told) >= maxKnown || q.told == nil {
-		q.told = map[any]string{}
+	if len(q.warnings) >= maxKnown || q.warnings == nil {
+		q.warnings = map[any]string{}
 	}
-	q.told[of] = day
+	q.warnings[of] = day
 	return true
 }
 
