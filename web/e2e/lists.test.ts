@@ -312,7 +312,51 @@ test('the API page tries requests, and copies them', async () => {
   await page.getByRole('button', { name: 'Copy as curl', exact: true }).last().click();
   expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(`curl '${base}/apps/city/app-info'`);
   await page.getByRole('button', { name: 'Send', exact: true }).click();
-  await page.getByRole('region', { name: 'Answer' }).getByText('"weather_agent"').first().waitFor();
+  const answer = page.getByRole('region', { name: 'Answer' });
+  await answer.getByText('"weather_agent"').first().waitFor();
+});
+
+test('what can be done on a screen is among the commands', async () => {
+  const user = fresh('doer');
+  await call('POST', sessionPath('painter', user, 's'), {});
+  expect((await fetch(`${base}${sessionPath('painter', user, 's')}/artifacts/notes.txt`, { method: 'PUT', body: 'Hello' })).ok).toBe(true);
+  await call('POST', `/apps/city/users/${user}/schedules`, { id: 'morning', cron: '0 9 * * MON-FRI', newMessage: { parts: [{ text: 'Hello' }] } });
+  const page = await open(`/ui/apps/city/users/${user}/schedules`);
+  const choose = async (command: string) => {
+    await palette(page);
+    await page.keyboard.type(command);
+    await page.getByRole('option', { name: command, exact: true }).click();
+  };
+  const dialog = page.getByRole('dialog');
+  const row = page.locator('[data-schedule=morning]');
+  await row.waitFor();
+  await palette(page);
+  await page.getByRole('option', { name: 'New schedule', exact: true }).waitFor();
+  expect(await page.getByRole('option', { name: 'Pause: morning' }).count()).toBe(0); // those of items are only found
+  await page.keyboard.press('Escape');
+  await dialog.waitFor({ state: 'detached' });
+  await choose('Pause: morning');
+  await row.getByRole('button', { name: 'Resume' }).waitFor();
+  await choose('New schedule');
+  await dialog.getByText('What is sent, and when.').waitFor();
+  await page.goto(`${base}/ui/apps/city/users/${user}/runs`);
+  const failed = page.getByRole('button', { name: 'failed', exact: true });
+  await failed.waitFor();
+  await choose('Show failed runs');
+  await expect.poll(() => failed.getAttribute('aria-pressed')).toBe('true');
+  await choose('Save this filter');
+  await page.getByRole('button', { name: 'Delete this filter' }).waitFor();
+  await page.goto(`${base}/ui${sessionPath('painter', user, 's')}/artifacts/notes.txt`);
+  await page.getByRole('link', { name: 'Download' }).waitFor();
+  const saved = page.waitForEvent('download');
+  await choose('Download the file');
+  expect((await saved).suggestedFilename()).toBe('notes.txt');
+  await choose('Delete the file');
+  await dialog.getByText('Delete the file?').waitFor();
+  await page.goto(`${base}/ui/apps/story/evals`);
+  await page.getByRole('button', { name: 'New set' }).first().waitFor();
+  await choose('New set');
+  await dialog.getByLabel('Name').waitFor();
 });
 
 test('only a keyboard', async () => {

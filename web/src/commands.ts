@@ -13,6 +13,8 @@ export interface Command {
   act: () => void;
   /** It changes something, which not every caller may. */
   changes?: boolean;
+  /** It is about one item of a list, and is only offered to those who search. */
+  searched?: boolean;
 }
 
 interface Request {
@@ -42,7 +44,8 @@ export const useCommands = (list: Command[]) => useRegistered(commands, () => li
 /** Makes a request one that can be copied, while its element can be seen. */
 export const useRequest = (label: string, call: Asks, element: RefObject<Element | null>) => useRegistered(requests, () => ({ label, call, element: element.current }));
 
-export const commandsNow = (): Command[] => [...commands].flatMap((read) => read());
+/** The commands of what is shown, each label once. */
+export const commandsNow = (): Command[] => [...new Map([...commands].flatMap((read) => read()).map((one) => [one.label, one])).values()];
 
 /** The requests of what can be seen: in a dialog, or outside of all dialogs. Those of the same name are numbered. */
 export function requestsNow(dialog: Element | null): Request[] {

@@ -38,6 +38,7 @@ function Commands({ scope, onClose, openHelp }: { scope: Scope; onClose: () => v
   const caller = useCaller();
   const refused = useRefusal()('run') !== undefined;
   const [here] = useState(() => ({ commands: commandsNow().filter((one) => !one.changes || !refused), requests: requestsNow(null) }));
+  const offered = here.commands.filter((one) => !one.searched || search);
   const { signOut } = useSignIn();
   const sessions = useQuery({
     queryKey: ['palette', app, user, search],
@@ -59,9 +60,9 @@ function Commands({ scope, onClose, openHelp }: { scope: Scope; onClose: () => v
       <Command.Input value={search} onValueChange={setSearch} placeholder="Go to, or do…" className="h-12 border-b bg-transparent px-4 text-base outline-none" />
       <Command.List className="overflow-y-auto p-2">
         <Command.Empty className="px-2 py-6 text-center text-soft">No matches</Command.Empty>
-        {here.commands.length > 0 && (
+        {offered.length > 0 && (
           <Group title="On this screen">
-            {here.commands.map(({ label, keys, act }) => <Item key={label} value={label} onSelect={go(act)} {...(keys ? { keys } : {})}>{label}</Item>)}
+            {offered.map(({ label, keys, act }) => <Item key={label} value={label} onSelect={go(act)} {...(keys ? { keys } : {})}>{label}</Item>)}
           </Group>
         )}
         <Group title="Go to">

@@ -147,8 +147,8 @@ function Editor({ app, set, one, taken }: { app: string; set: string; one: Case;
       call={evalCalls.set(app, set)}
       actions={
         <>
-          {!taken && <Button icon="trash" tone="quiet" onClick={() => setDeleting(true)}>Delete the case</Button>}
-          <Action tone="primary" call={call} disabled={!changed || bad} onClick={save}>Save</Action>
+          {!taken && <Button command icon="trash" tone="quiet" onClick={() => setDeleting(true)}>Delete the case</Button>}
+          <Action command="Save the case" tone="primary" call={call} disabled={!changed || bad} onClick={save}>Save</Action>
         </>
       }
     >
@@ -193,7 +193,7 @@ function Editor({ app, set, one, taken }: { app: string; set: string; one: Case;
           </div>
         </Card>
       ))}
-      <Button icon="plus" onClick={() => setTurns([...turns, { draft: { user: '', answer: '', calls: [] }, from: newTurn(turns.map((t) => t.from)) }])}>Add a turn</Button>
+      <Button command icon="plus" onClick={() => setTurns([...turns, { draft: { user: '', answer: '', calls: [] }, from: newTurn(turns.map((t) => t.from)) }])}>Add a turn</Button>
       {silent && <p className="mt-2 text-sm text-soft">In every turn, the user says something.</p>}
       <Dialog open={deleting} onClose={() => setDeleting(false)} title={`Delete the case ${one.evalId}?`} note="This changes the file in the directory of the application. Results stay.">
         <div className="flex justify-end gap-2">

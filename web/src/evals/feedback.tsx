@@ -32,7 +32,7 @@ export default function FeedbackScreen({ app }: { app: string }) {
       <div className="mb-5 flex flex-wrap items-center gap-x-3 gap-y-2" role="group" aria-label="Filters">
         <div className="flex" role="group" aria-label="Rating">
           {ratings.map(([rating, label]) => (
-            <Button key={rating} aria-pressed={filter.rating === rating} onClick={() => setQuery({ rating })} className="-ml-px rounded-none first:ml-0 first:rounded-l-md last:rounded-r-md aria-pressed:bg-tint aria-pressed:text-accent">{label}</Button>
+            <Button key={rating} aria-pressed={filter.rating === rating} command={`Show ${label.toLowerCase()} feedback`} onClick={() => setQuery({ rating })} className="-ml-px rounded-none first:ml-0 first:rounded-l-md last:rounded-r-md aria-pressed:bg-tint aria-pressed:text-accent">{label}</Button>
           ))}
         </div>
         <label className="flex items-center gap-1.5 max-md:h-9"><input type="checkbox" checked={filter.hasNote !== ''} onChange={(e) => setQuery({ note: e.target.checked ? '1' : '' })} /> With a note</label>

@@ -26,7 +26,7 @@ export function History({ app, set }: { app: string; set?: string }) {
     <>
       <Trend list={list.filter((one) => variantName(one.variant ?? {}) === variantName({}))} metrics={metrics} />
       <div className="mb-2 flex items-center gap-2">
-        <Button disabled={chosen.length !== 2} onClick={() => navigate(toEvals.result(app, chosen[0]!, chosen[1]))}>Compare two results</Button>
+        <Button command disabled={chosen.length !== 2} onClick={() => navigate(toEvals.result(app, chosen[0]!, chosen[1]))}>Compare two results</Button>
         {chosen.length !== 2 && <span className="text-xs text-faint">Choose two.</span>}
       </div>
       <Table columns={columns}>

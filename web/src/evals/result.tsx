@@ -24,7 +24,7 @@ export default function ResultScreen({ app, id }: { app: string; id: string }) {
       wide
       title={<><Crumbs list={[['Evaluation', toEvals.sets(app)], ...(set ? [[set, toEvals.set(app, set)] as [string, string]] : [])]} />{other ? 'Two results' : 'Result'}</>}
       note={a.data && !other && <About result={a.data} />}
-      {...(a.data && !other ? { actions: <><Download call={evalCalls.report(app, id, 'junit')}>JUnit</Download><Download call={evalCalls.report(app, id, 'json')}>JSON</Download></> } : {})}
+      {...(a.data && !other ? { actions: <><Download command="Download the result as JUnit" call={evalCalls.report(app, id, 'junit')}>JUnit</Download><Download command="Download the result as JSON" call={evalCalls.report(app, id, 'json')}>JSON</Download></> } : {})}
       call={other ? [evalCalls.result(app, id), evalCalls.result(app, other)] : evalCalls.result(app, id)}
     >
       {failed && <Problem error={failed} what="The result could not be read" retry={() => (void a.refetch(), void b.refetch())} />}

@@ -2,7 +2,6 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 
 import { ask } from '../api/client';
-import { useCommands } from '../commands';
 import { Link, navigate } from '../router';
 import { Dialog } from '../ui/dialog';
 import { Action, Button, Empty, Loading, Problem, When } from '../ui/parts';
@@ -31,11 +30,6 @@ export default function SetScreen({ app, set }: { app: string; set: string }) {
   const cases = one.data?.evalCases ?? [];
   const picked = cases.map((c) => c.evalId).filter((id) => chosen.has(id));
   const choose = (id: string, is: boolean) => setChosen(is ? new Set([...chosen, id]) : new Set([...chosen].filter((one) => one !== id)));
-  useCommands([
-    ...(cases.length > 0 ? [{ label: 'Run all cases', act: () => setRunning([]) }, { label: 'Try variants of the set', act: () => navigate(toEvals.variants(app, set)) }] : []),
-    { label: 'Write a case', act: () => navigate(toEvals.newCase(app, set)) },
-    { label: 'Delete the evaluation set', act: () => setDeleting('set') },
-  ]);
   const remove = () => {
     const what = deleting!;
     const call = what === 'set' ? evalCalls.deleteSet(app, set) : evalCalls.deleteCase(app, set, what.evalId);
@@ -54,11 +48,11 @@ export default function SetScreen({ app, set }: { app: string; set: string }) {
       call={evalCalls.set(app, set)}
       actions={one.data && (
         <>
-          <Button icon="trash" tone="quiet" onClick={() => setDeleting('set')}>Delete the set</Button>
-          <Button icon="plus" onClick={() => navigate(toEvals.newCase(app, set))}>New case</Button>
-          <Button disabled={cases.length === 0} onClick={() => navigate(toEvals.variants(app, set))}>Variants</Button>
-          {picked.length > 0 && <Button disabled={busy} onClick={() => setRunning(picked)}>Run {picked.length} chosen</Button>}
-          <Button tone="primary" disabled={busy || cases.length === 0} onClick={() => setRunning([])}>Run all</Button>
+          <Button command icon="trash" tone="quiet" onClick={() => setDeleting('set')}>Delete the set</Button>
+          <Button command icon="plus" onClick={() => navigate(toEvals.newCase(app, set))}>New case</Button>
+          <Button command="Try variants of the set" disabled={cases.length === 0} onClick={() => navigate(toEvals.variants(app, set))}>Variants</Button>
+          {picked.length > 0 && <Button command={`Run ${picked.length} chosen cases`} disabled={busy} onClick={() => setRunning(picked)}>Run {picked.length} chosen</Button>}
+          <Button command="Run all cases" tone="primary" disabled={busy || cases.length === 0} onClick={() => setRunning([])}>Run all</Button>
         </>
       )}
     >

@@ -21,7 +21,7 @@ export default function SetsScreen({ app }: { app: string }) {
     void ask(evalCalls.createSet(app, name.trim()))
       .then(() => (void client.invalidateQueries({ queryKey: ['eval-sets', app] }), navigate(toEvals.set(app, name.trim()))))
       .catch((error: Error) => say(error.message, 'bad'));
-  const button = <Button tone="primary" icon="plus" onClick={() => setMaking(true)}>New set</Button>;
+  const button = <Button command tone="primary" icon="plus" onClick={() => setMaking(true)}>New set</Button>;
   return (
     <Screen wide title="Evaluation" note={<>Does <b className="font-semibold text-ink">{app}</b> still do what it did? Each case is a conversation, with the answers and the tool calls that are expected.</>} call={evalCalls.sets(app)} actions={button}>
       <RunningNow app={app} />

@@ -131,7 +131,7 @@ function OperationView({ operation, doc, back }: { operation: Operation; doc: Js
         )}
         {problem && <p role="alert" className="text-bad">{problem}</p>}
         <div className="flex items-center gap-2">
-          <Action tone="primary" type="submit" disabled={busy} call={asked}>{busy ? 'Waiting…' : 'Send'}</Action>
+          <Action command="Send the request" tone="primary" type="submit" disabled={busy} call={asked}>{busy ? 'Waiting…' : 'Send'}</Action>
           <Button tone="quiet" icon="curl" onClick={() => copyCurl(asked)}>Copy as curl</Button>
           {operation.method !== 'GET' && <span className="text-xs text-faint">This changes what is on the server.</span>}
         </div>

@@ -36,8 +36,8 @@ export default function ArtifactsScreen({ id, name }: { id: Key; name: string })
       call={calls.artifacts(id)}
       actions={
         <>
-          <Button onClick={() => navigate(to.session(id))}>Conversation</Button>
-          <Refusable tone="primary" icon="up" onClick={() => setAdding(true)}>Upload</Refusable>
+          <Button command="Show the conversation" onClick={() => navigate(to.session(id))}>Conversation</Button>
+          <Refusable command="Upload a file" tone="primary" icon="up" onClick={() => setAdding(true)}>Upload</Refusable>
         </>
       }
     >
@@ -117,8 +117,8 @@ function File({ id, name }: { id: Key; name: string }) {
             {list.map((v) => <option key={v.version} value={v.version}>{v.version}{v === list[0] ? ', newest' : ''}</option>)}
           </select>
         </label>
-        <Download call={call} name={name.split('/').at(-1)}>Download</Download>
-        <Refusable tone="danger" icon="trash" onClick={() => setDeleting(true)}>Delete</Refusable>
+        <Download command="Download the file" call={call} name={name.split('/').at(-1)}>Download</Download>
+        <Refusable command="Delete the file" tone="danger" icon="trash" onClick={() => setDeleting(true)}>Delete</Refusable>
       </header>
       <Preview key={chosen.version} id={id} name={name} version={chosen} />
       {Object.keys(chosen.customMetadata).length > 0 && (

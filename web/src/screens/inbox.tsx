@@ -5,6 +5,7 @@ import { calls } from '../api/calls';
 import { ask } from '../api/client';
 import { usePages } from '../api/usepages';
 import type { JsonObject, Part } from '../api/types';
+import { useCommands } from '../commands';
 import { left, pendingIn, whoMay, type Entry, type InboxLink } from '../log/inbox';
 import { Link, navigate, setQuery, to, useQuery } from '../router';
 import { useApps } from '../scope';
@@ -17,6 +18,8 @@ import { Screen } from '../ui/screen';
 import { say } from '../ui/toast';
 import { RequestCard } from '../workbench/requests';
 import { SavedFilters } from './savedsearches';
+
+const kinds = [['', 'everything'], ['confirmation', 'confirmations'], ['input', 'questions'], ['login', 'logins'], ['result', 'results']] as const;
 
 /** All that waits for people, in the sessions that the caller may see. */
 export default function InboxScreen() {
@@ -43,6 +46,7 @@ export default function InboxScreen() {
   };
   const responseOf = (part: Part) => (part.functionResponse?.response ?? {}) as JsonObject;
   const filtered = Object.values(filter).some(Boolean);
+  useCommands(kinds.filter(([kind]) => kind !== filter.kind).map(([kind, label]) => ({ label: `Show ${label}`, act: () => setQuery({ kind }) })));
   const assign = (entry: Entry, assignee: string | null) => send(() => ask(calls.assignEntry(entry.id, assignee)), assignee ? `It is assigned to ${assignee}.` : 'It is no longer assigned.');
   return (
     <Screen title="Inbox" note="Logins, confirmations and questions that agents have for people. Their sessions are free in the meantime." call={calls.inbox(filter)}>
@@ -52,11 +56,7 @@ export default function InboxScreen() {
           {apps.map((app) => <option key={app.name}>{app.name}</option>)}
         </select>
         <select aria-label="Kind" className={filterClass} value={filter.kind} onChange={(e) => setQuery({ kind: e.target.value })}>
-          <option value="">everything</option>
-          <option value="confirmation">confirmations</option>
-          <option value="input">questions</option>
-          <option value="login">logins</option>
-          <option value="result">results</option>
+          {kinds.map(([kind, label]) => <option key={kind} value={kind}>{label}</option>)}
         </select>
         <UserFilter value={filter.userId} change={(user) => setQuery({ user })} />
         <TextFilter label="Assigned to" placeholder="assigned to" value={filter.assignee} change={(assignee) => setQuery({ assignee })} />

@@ -47,7 +47,7 @@ export default function LoginsScreen({ app, user }: { app: string; user: string 
               {one.sessionId ? <>for <Link className="underline" href={to.session({ app, user, session: one.sessionId })}>one session</Link></> : 'for all sessions'}
               {one.grantTime ? <> · given <When time={one.grantTime} /></> : null}
             </span>
-            <Action tone="danger" call={calls.revoke(app, user, one.name, one.sessionId)} onClick={() => setAsked(one)}>Revoke</Action>
+            <Action item={nameOf(one)} tone="danger" call={calls.revoke(app, user, one.name, one.sessionId)} onClick={() => setAsked(one)}>Revoke</Action>
           </li>
         ))}
       </ul>

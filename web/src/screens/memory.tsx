@@ -51,7 +51,7 @@ export default function MemoryScreen({ app, user }: { app: string; user: string 
       title="Memory"
       note={<>What agents of <b className="font-semibold text-ink">{app}</b> can find again of earlier sessions with <b className="font-semibold text-ink">{user}</b>.</>}
       call={calls.memory(app, user, wanted)}
-      actions={rows.length > 0 || wanted ? <Action tone="danger" call={calls.forget(app, user)} onClick={() => setAsked('all')}>Forget everything</Action> : undefined}
+      actions={rows.length > 0 || wanted ? <Action command tone="danger" call={calls.forget(app, user)} onClick={() => setAsked('all')}>Forget everything</Action> : undefined}
     >
       {(rows.length > 0 || search) && <input type="search" data-search aria-label="Search the memory" placeholder="Search for words" value={search} onChange={(e) => setSearch(e.target.value)} className="field mb-4 w-full max-w-[420px]" />}
       {found.isPending && <Loading what="the memory" />}

@@ -6,6 +6,7 @@ import { ask } from '../api/client';
 import type { Run } from '../api/types';
 import { usePages } from '../api/usepages';
 import { useFixedUser, useMustName } from '../caller';
+import { useCommands } from '../commands';
 import { count, sumCosts } from '../log/cost';
 import { seconds } from '../log/timeline';
 import { Link, navigate, setQuery, to, useQuery } from '../router';
@@ -44,6 +45,11 @@ export default function RunsScreen({ app, user }: { app: string; user: string })
     void ask(calls.cancelRun(keyOf(run), run.id))
       .then(() => (say('The run is asked to stop.'), client.invalidateQueries({ queryKey: ['runs', app] })))
       .catch((error: Error) => say(error.message, 'bad'));
+  useCommands([
+    ...(filtered ? [{ label: 'Show all runs', act: () => choose([]) }] : []),
+    ...groups.map((group) => ({ label: `Show ${group} runs`, act: () => choose([group]) })),
+    ...(fixed ? [] : [{ label: everyone ? `Show runs of ${user}` : 'Show runs of all users', act: () => setQuery({ users: everyone ? undefined : 'all' }) }]),
+  ]);
   return (
     <Screen
       wide
@@ -70,7 +76,7 @@ export default function RunsScreen({ app, user }: { app: string; user: string })
           <span role="group" aria-label="Marked runs" className="ml-auto flex items-center gap-1.5">
             <span className="text-soft">{chosen.length} marked</span>
             <Button tone="quiet" onClick={() => setMarked(new Map())}>Clear</Button>
-            <Button tone="primary" disabled={chosen.length < 2 || chosen.length > 6} title={chosen.length > 6 ? 'Up to 6 runs are shown beside each other' : 'Compare them side by side'} onClick={compare}>Compare</Button>
+            <Button command="Compare the marked runs" tone="primary" disabled={chosen.length < 2 || chosen.length > 6} title={chosen.length > 6 ? 'Up to 6 runs are shown beside each other' : 'Compare them side by side'} onClick={compare}>Compare</Button>
           </span>
         )}
       </div>
@@ -103,7 +109,7 @@ export default function RunsScreen({ app, user }: { app: string; user: string })
               <td className="px-2 py-1.5 max-sm:hidden"><When time={run.createTime} /></td>
               <td className="py-0.5 pr-2 text-right">
                 {(run.status === 'running' || run.status === 'queued') && (
-                  <Action tone="danger" icon="stop" call={calls.cancelRun(keyOf(run), run.id)} onClick={() => cancel(run)}>Cancel</Action>
+                  <Action item={run.id} tone="danger" icon="stop" call={calls.cancelRun(keyOf(run), run.id)} onClick={() => cancel(run)}>Cancel</Action>
                 )}
                 {run.status === 'waiting' && <Button tone="quiet" onClick={() => navigate(to.session(keyOf(run)))}>Answer</Button>}
               </td>

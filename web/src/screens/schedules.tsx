@@ -34,7 +34,7 @@ export default function SchedulesScreen({ app, user }: { app: string; user: stri
       title="Schedules"
       note={<>Messages that are sent to <b className="font-semibold text-ink">{app}</b> as <b className="font-semibold text-ink">{user}</b>, at certain times.</>}
       call={calls.schedules(app, user)}
-      actions={<Refusable asks="schedules" tone="primary" icon="plus" onClick={() => edit()}>New schedule</Refusable>}
+      actions={<Refusable command asks="schedules" tone="primary" icon="plus" onClick={() => edit()}>New schedule</Refusable>}
     >
       {list.isPending && <Loading what="the schedules" />}
       {list.error && <Problem error={list.error} what="The schedules could not be listed" retry={() => void list.refetch()} />}
@@ -54,12 +54,12 @@ export default function SchedulesScreen({ app, user }: { app: string; user: stri
                 </p>
               </div>
               <div className="flex flex-wrap gap-1.5">
-                <Action call={calls.runSchedule(app, user, one.id)} onClick={() => send(calls.runSchedule(app, user, one.id), 'The run is started.')}>Run now</Action>
-                <Action call={calls.patchSchedule(app, user, one.id, { paused: !one.paused })} onClick={() => send(calls.patchSchedule(app, user, one.id, { paused: !one.paused }), one.paused ? 'The schedule is resumed.' : 'The schedule is paused.')}>
+                <Action item={one.id} call={calls.runSchedule(app, user, one.id)} onClick={() => send(calls.runSchedule(app, user, one.id), 'The run is started.')}>Run now</Action>
+                <Action item={one.id} call={calls.patchSchedule(app, user, one.id, { paused: !one.paused })} onClick={() => send(calls.patchSchedule(app, user, one.id, { paused: !one.paused }), one.paused ? 'The schedule is resumed.' : 'The schedule is paused.')}>
                   {one.paused ? 'Resume' : 'Pause'}
                 </Action>
-                <Refusable asks="schedules" onClick={() => edit(one)}>Edit</Refusable>
-                <Action tone="danger" call={calls.deleteSchedule(app, user, one.id)} onClick={() => setAsked(one)}>Delete</Action>
+                <Refusable item={one.id} asks="schedules" onClick={() => edit(one)}>Edit</Refusable>
+                <Action item={one.id} tone="danger" call={calls.deleteSchedule(app, user, one.id)} onClick={() => setAsked(one)}>Delete</Action>
               </div>
             </div>
             <History app={app} user={user} id={one.id} />

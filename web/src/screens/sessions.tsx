@@ -5,7 +5,6 @@ import { ask } from '../api/client';
 import { usePages } from '../api/usepages';
 import type { JsonObject, Key, Overview } from '../api/types';
 import { useKeepItem } from '../evals/turn';
-import { useCommands } from '../commands';
 import { exportLines } from '../log/importing';
 import { metadataOf, parseSearch } from '../log/labels';
 import { Link, navigate, setQuery, to, useQuery } from '../router';
@@ -165,11 +164,10 @@ function ImportButton({ app, user }: { app: string; user: string }) {
       say((error as Error).message, 'bad');
     }
   };
-  useCommands([{ label: 'Import a session', changes: true, act: () => input.current?.click() }]);
   return (
     <>
       <input ref={input} type="file" accept=".jsonl,.json" className="hidden" tabIndex={-1} aria-hidden="true" onChange={(e) => e.target.files?.[0] && void take(e.target.files[0])} />
-      <Action icon="up" call={() => calls.import(idFor('session.jsonl'), '', 'session.jsonl')} onClick={() => input.current?.click()}>Import</Action>
+      <Action command="Import a session" icon="up" call={() => calls.import(idFor('session.jsonl'), '', 'session.jsonl')} onClick={() => input.current?.click()}>Import</Action>
     </>
   );
 }

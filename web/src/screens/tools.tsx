@@ -160,7 +160,7 @@ function ToolView({ app, user, agent, tool }: { app: string; user: string; agent
           <div className="mt-2"><Field label="session id" note="The call sees and changes the state and the files of this session, and is a part of its conversation. Without one, it is made in a session of its own that is not listed and kept for a day."><input className="field w-full" spellCheck={false} value={session} placeholder="one of its own" onChange={(e) => setSession(e.target.value)} /></Field></div>
         </details>
         {problems.length > 0 && <div role="alert" className="mt-3 text-bad">{problems.map((p) => <p key={p} className="[overflow-wrap:anywhere]">{p}</p>)}</div>}
-        <div className="mt-4"><Action tone="primary" icon="send" type="submit" call={command} disabled={busy}>{busy ? 'Calling…' : 'Call the tool'}</Action></div>
+        <div className="mt-4"><Action command tone="primary" icon="send" type="submit" call={command} disabled={busy}>{busy ? 'Calling…' : 'Call the tool'}</Action></div>
       </form>
       {made && <Result key={made.run} made={made} />}
       <Dialog open={asked !== undefined} onClose={() => setAsked(undefined)} title={`Call ${tool.name}?`} note={<>It {effect.name}, as {user}. {effect.note}</>}>

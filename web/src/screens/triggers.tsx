@@ -40,7 +40,7 @@ export default function TriggersScreen({ app, user }: { app: string; user: strin
       title="Triggers"
       note={<>Other services start runs of <b className="font-semibold text-ink">{app}</b> with requests to these addresses.</>}
       call={calls.triggers(app)}
-      actions={<Refusable asks="triggers" tone="primary" icon="plus" onClick={() => edit()}>New trigger</Refusable>}
+      actions={<Refusable command asks="triggers" tone="primary" icon="plus" onClick={() => edit()}>New trigger</Refusable>}
     >
       {list.isPending && <Loading what="the triggers" />}
       {list.error && <Problem error={list.error} what="The triggers could not be listed" retry={() => void list.refetch()} />}
@@ -67,10 +67,10 @@ export default function TriggersScreen({ app, user }: { app: string; user: strin
                 </div>
                 {one.source === 'api' && (
                   <div className="flex flex-wrap gap-1.5">
-                    <Action call={pause} onClick={() => send(pause, one.paused ? 'The trigger is resumed.' : 'The trigger is paused.')}>{one.paused ? 'Resume' : 'Pause'}</Action>
-                    {one.check !== 'google' && !showsSecret(one.check as Check) && <Action call={rotate} onClick={() => send(rotate)}>New secret</Action>}
-                    <Refusable asks="triggers" onClick={() => edit(one)}>Edit</Refusable>
-                    <Action tone="danger" call={calls.deleteTrigger(app, one.name)} onClick={() => setAsked(one)}>Delete</Action>
+                    <Action item={one.name} call={pause} onClick={() => send(pause, one.paused ? 'The trigger is resumed.' : 'The trigger is paused.')}>{one.paused ? 'Resume' : 'Pause'}</Action>
+                    {one.check !== 'google' && !showsSecret(one.check as Check) && <Action item={one.name} call={rotate} onClick={() => send(rotate)}>New secret</Action>}
+                    <Refusable item={one.name} asks="triggers" onClick={() => edit(one)}>Edit</Refusable>
+                    <Action item={one.name} tone="danger" call={calls.deleteTrigger(app, one.name)} onClick={() => setAsked(one)}>Delete</Action>
                   </div>
                 )}
               </div>

@@ -4,6 +4,7 @@ import { useState } from 'react';
 import { calls, type UsageFilter } from '../api/calls';
 import { readPages } from '../api/pages';
 import { useFixedUser } from '../caller';
+import { useCommands } from '../commands';
 import { count, grouped, sumCosts, type UsageSum } from '../log/cost';
 import { Link, setQuery, to, useQuery as useAddressQuery } from '../router';
 import { useApps } from '../scope';
@@ -30,6 +31,8 @@ export default function UsageScreen() {
   const list = usage.data?.rows ?? [];
   const total = sumCosts(list);
   const filtered = Boolean(filter.app || (!fixed && filter.user));
+  const show = (value: string) => setQuery({ days: value === '30' ? undefined : value });
+  useCommands(ranges.filter(([value]) => value !== days).map(([value, label]) => ({ label: `Show ${label}`, act: () => show(value) })));
   return (
     <Screen
       wide
@@ -51,7 +54,7 @@ export default function UsageScreen() {
         )}
         <div role="group" aria-label="Days" className="flex flex-wrap gap-1">
           {ranges.map(([value, label]) => (
-            <button key={value} type="button" aria-pressed={days === value} onClick={() => setQuery({ days: value === '30' ? undefined : value })} className="h-7 rounded-md border border-transparent px-2.5 text-soft hover:bg-sunk aria-pressed:border-rule aria-pressed:bg-sheet aria-pressed:font-semibold aria-pressed:text-ink max-md:h-9">{label}</button>
+            <button key={value} type="button" aria-pressed={days === value} onClick={() => show(value)} className="h-7 rounded-md border border-transparent px-2.5 text-soft hover:bg-sunk aria-pressed:border-rule aria-pressed:bg-sheet aria-pressed:font-semibold aria-pressed:text-ink max-md:h-9">{label}</button>
           ))}
         </div>
         <SavedFilters screen="usage" />

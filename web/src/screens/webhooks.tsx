@@ -34,7 +34,7 @@ export default function WebhooksScreen({ app }: { app: string; user: string }) {
   };
   // A deleted one has no deliveries to read again.
   const send = useSend<Webhook | null>((made, call, done) => took(made, done, call.method === 'DELETE'));
-  const add = <Refusable asks="run" tone="primary" icon="plus" onClick={() => edit()}>New webhook</Refusable>;
+  const add = <Refusable command asks="run" tone="primary" icon="plus" onClick={() => edit()}>New webhook</Refusable>;
   return (
     <Screen
       wide
@@ -61,10 +61,10 @@ export default function WebhooksScreen({ app }: { app: string; user: string }) {
                 </p>
               </div>
               <div className="flex flex-wrap gap-1.5">
-                <Action call={calls.testWebhook(app, one.id)} onClick={() => send(calls.testWebhook(app, one.id), 'A test will be sent.')}>Send a test</Action>
-                <Action call={calls.rotateWebhook(app, one.id)} onClick={() => send(calls.rotateWebhook(app, one.id))}>New secret</Action>
-                <Refusable onClick={() => edit(one)}>Edit</Refusable>
-                <Action tone="danger" call={calls.deleteWebhook(app, one.id)} onClick={() => setAsked(one)}>Delete</Action>
+                <Action item={one.id} call={calls.testWebhook(app, one.id)} onClick={() => send(calls.testWebhook(app, one.id), 'A test will be sent.')}>Send a test</Action>
+                <Action item={one.id} call={calls.rotateWebhook(app, one.id)} onClick={() => send(calls.rotateWebhook(app, one.id))}>New secret</Action>
+                <Refusable item={one.id} onClick={() => edit(one)}>Edit</Refusable>
+                <Action item={one.id} tone="danger" call={calls.deleteWebhook(app, one.id)} onClick={() => setAsked(one)}>Delete</Action>
               </div>
             </div>
             <Deliveries app={app} id={one.id} send={send} />

@@ -3,7 +3,7 @@ import { useRef, useState, type ButtonHTMLAttributes, type ReactNode } from 'rea
 import { curl, type Call, type Calls } from '../api/calls';
 import { ConnectionError, ParleyError } from '../api/client';
 import { isSignedIn, useRefusal, type Needed } from '../caller';
-import { useRequest, type Asks } from '../commands';
+import { useCommands, useRequest, type Asks } from '../commands';
 import { Icon, type IconName } from './icons';
 import { say } from './toast';
 
@@ -21,12 +21,27 @@ interface ButtonProps extends ButtonHTMLAttributes<HTMLButtonElement> {
   icon?: IconName;
   /** Only the icon is shown; the text is its name. */
   bare?: boolean;
+  /** It is a command of the palette, too: by its name, or by this one. */
+  command?: boolean | string | undefined;
+  /** The item of a list that it is about; it is a command with the name of the item. */
+  item?: string;
 }
 
-export function Button({ tone = 'plain', icon, bare, className = '', children, title, ...rest }: ButtonProps) {
+/** Makes what can be pressed a command, if it has a label. */
+function usePressed<T extends HTMLElement>(label: string | undefined, searched = false) {
+  const place = useRef<T>(null);
+  useCommands(label ? [{ label, searched, act: () => place.current?.click() }] : []);
+  return place;
+}
+
+const labelOf = (command: boolean | string | undefined, name: string | undefined) => (command === true ? name : command || undefined);
+
+export function Button({ tone = 'plain', icon, bare, className = '', children, title, command, item, ...rest }: ButtonProps) {
   const name = typeof children === 'string' ? children : title;
+  const place = usePressed<HTMLButtonElement>(rest.disabled ? undefined : item === undefined ? labelOf(command, name) : `${name}: ${item}`, item !== undefined);
   return (
     <button
+      ref={place}
       type="button"
       title={title ?? (bare ? name : undefined)}
       {...(bare && name ? { 'aria-label': name } : {})}
@@ -80,10 +95,11 @@ export function Shown({ call, label = 'This page' }: { call: Asks; label?: strin
 }
 
 /** A link that saves what the server answers to a request as a file. */
-export function Download({ call, name = '', children }: { call: Call; name?: string | undefined; children: string }) {
+export function Download({ call, name = '', command, children }: { call: Call; name?: string | undefined; command?: string; children: string }) {
+  const place = usePressed<HTMLAnchorElement>(command);
   return (
     <span className="inline-flex" data-action={children}>
-      <a href={call.path} download={name} className="inline-flex h-7 items-center gap-1.5 rounded-md border border-rule bg-sheet px-2.5 text-sm font-medium hover:border-ink max-md:h-9"><Icon name="down" />{children}</a>
+      <a ref={place} href={call.path} download={name} className="inline-flex h-7 items-center gap-1.5 rounded-md border border-rule bg-sheet px-2.5 text-sm font-medium hover:border-ink max-md:h-9"><Icon name="down" />{children}</a>
       <Shown call={call} label={children} />
     </span>
   );

@@ -130,9 +130,9 @@ function Ready({ id, run, recording }: { id: Key; run: string; recording: Record
       {mode === 'calls' && tools && <div className="rounded-lg border border-bad/40 bg-badtint px-4 py-2.5"><ToolWarning recording={recording} plan={plan} effects={effects} /></div>}
       <div className="flex flex-wrap items-center gap-3">
         {running ? (
-          <><Button icon="stop" tone="danger" onClick={() => (running.abort(), setRunning(undefined))}>Cancel</Button><span role="status" className="pulse text-busy">The run is repeated…</span></>
+          <><Button command="Cancel the replay" icon="stop" tone="danger" onClick={() => (running.abort(), setRunning(undefined))}>Cancel</Button><span role="status" className="pulse text-busy">The run is repeated…</span></>
         ) : (
-          <Action tone="primary" icon="retry" disabled={!plan} call={() => calls.replay(id, run, planOf(choice, recording.steps))} onClick={() => (tools ? setAsking(true) : void start())}>Replay</Action>
+          <Action command="Replay the run" tone="primary" icon="retry" disabled={!plan} call={() => calls.replay(id, run, planOf(choice, recording.steps))} onClick={() => (tools ? setAsking(true) : void start())}>Replay</Action>
         )}
         <span className="text-soft">{missing || sentence(plan!, recording)}</span>
       </div>

@@ -90,12 +90,12 @@ function Ready({ id, run, recording, original }: { id: Key; run: string; recordi
     <div className="space-y-5">
       {form}
       <div className="flex flex-wrap items-center gap-3">
-        {running ? <Button icon="stop" tone="danger" onClick={() => running.abort()}>Cancel</Button> : <Action tone="primary" icon="runs" disabled={plans.length === 0 || problem !== ''} call={() => plans.map((plan) => calls.replay(id, run, plan))} onClick={() => void start()}>{`Try ${plans.length} ${plans.length === 1 ? 'variant' : 'variants'}`}</Action>}
+        {running ? <Button command="Cancel the variants" icon="stop" tone="danger" onClick={() => running.abort()}>Cancel</Button> : <Action command tone="primary" icon="runs" disabled={plans.length === 0 || problem !== ''} call={() => plans.map((plan) => calls.replay(id, run, plan))} onClick={() => void start()}>{`Try ${plans.length} ${plans.length === 1 ? 'variant' : 'variants'}`}</Action>}
         {running ? <span role="status" className="flex items-center gap-3 text-busy"><span role="progressbar" aria-label="Progress" aria-valuemin={0} aria-valuemax={list.length} aria-valuenow={over} className="block h-1.5 w-40 overflow-hidden rounded-full bg-line"><span className="block h-full bg-busy" style={{ width: `${(over / list.length) * 100}%` }} /></span>{over} of {list.length}</span> : <span className={problem ? 'text-bad' : 'text-soft'}>{problem || 'Models are asked, which needs tokens. Each variant is kept as a session of its own; what still runs when the page is closed is cancelled.'}</span>}
       </div>
       {list.length > 0 && <Results id={id} original={original} list={list} marked={marked} mark={(session, is) => setMarked(is ? new Set([...marked, session]) : new Set([...marked].filter((s) => s !== session)))} />}
       {compared.length > 0 && !running && (
-        <Button onClick={() => navigate(to.compare(id.app, id.user, [id.session, ...compared.slice(0, 5).map((v) => v.report!.session)].map((session) => ({ session, run }))))}>
+        <Button command onClick={() => navigate(to.compare(id.app, id.user, [id.session, ...compared.slice(0, 5).map((v) => v.report!.session)].map((session) => ({ session, run }))))}>
           {chosen.length > 0 ? `Compare ${chosen.length} with the run` : compared.length > 5 ? 'Compare the first 5 with the run' : 'Compare all with the run'}
         </Button>
       )}
