@@ -3,17 +3,6 @@ import { expect, test } from 'vitest';
 import type { Event } from '../api/types';
 import { caseName, feedbackOf, withText, type Metric } from './api';
 import { choicesKept, choicesOf, metricsOf } from './rundialog';
-import { compareWords } from './words';
-
-test('differences by word', () => {
-  expect(compareWords('it is sunny in Paris', 'it is rainy in Paris')).toEqual([
-    { text: 'it is ', kind: 'same' }, { text: 'sunny', kind: 'removed' }, { text: 'rainy', kind: 'added' }, { text: ' in Paris', kind: 'same' },
-  ]);
-  expect(compareWords('', 'yes')).toEqual([{ text: 'yes', kind: 'added' }]);
-  expect(compareWords('same', 'same')).toEqual([{ text: 'same', kind: 'same' }]);
-  const long = 'word '.repeat(3000);
-  expect(compareWords(long, `${long}more`).map((p) => p.kind)).toEqual(['removed', 'added']);
-});
 
 test('the latest feedback of each author', () => {
   const said = (feedback: object, more: object = {}) => ({ id: 'x', invocationId: 'p-1', author: 'user', timestamp: 1, customMetadata: { feedback }, ...more }) as unknown as Event;

@@ -1,11 +1,11 @@
 // What the evaluation screens share.
-import { useMemo, type ReactNode } from 'react';
+import type { ReactNode } from 'react';
 
 import { equal } from '../log/diff';
 import { Link } from '../router';
+import { DiffText } from '../ui/difftext';
 import { brief } from '../ui/json';
 import type { Score, ToolCall } from './api';
-import { compareWords } from './words';
 
 const statuses: Record<number, [string, string]> = { 1: ['passed', 'text-good'], 2: ['failed', 'text-bad'], 3: ['not evaluated', 'text-wait'] };
 
@@ -51,25 +51,17 @@ export function Scores({ list }: { list: Score[] }) {
   );
 }
 
+const both: [string, string] = ['expected', 'actual'];
+
 /** Two texts as one, with what is different. */
-export function Words({ expected, actual }: { expected: string; actual: string }) {
-  const pieces = useMemo(() => compareWords(expected, actual), [expected, actual]);
-  return (
-    <p className="whitespace-pre-wrap [overflow-wrap:anywhere]" data-words>
-      {pieces.map((piece, i) =>
-        piece.kind === 'same' ? piece.text
-        : piece.kind === 'removed' ? <del key={i} className="rounded-sm bg-badtint text-bad"><span className="sr-only">expected: </span>{piece.text}</del>
-        : <ins key={i} className="rounded-sm bg-tint text-accent no-underline"><span className="sr-only">actual: </span>{piece.text}</ins>,
-      )}
-      {!expected && !actual && <span className="text-faint">nothing</span>}
-    </p>
-  );
+export function Words({ expected, actual, names = both }: { expected: string; actual: string; names?: [string, string] }) {
+  return <p data-words>{expected || actual ? <DiffText before={expected} after={actual} names={names} /> : <span className="text-faint">nothing</span>}</p>;
 }
 
 const sameCall = (a: ToolCall | undefined, b: ToolCall | undefined) => a?.name === b?.name && equal(a?.args ?? {}, b?.args ?? {});
 
 /** Two lists of calls side by side, in their order. */
-export function Calls({ expected, actual, names = ['expected', 'actual'] }: { expected: ToolCall[]; actual: ToolCall[]; names?: [string, string] }) {
+export function Calls({ expected, actual, names = both }: { expected: ToolCall[]; actual: ToolCall[]; names?: [string, string] }) {
   if (expected.length === 0 && actual.length === 0) return <p className="text-faint">No tool calls.</p>;
   const rows = Array.from({ length: Math.max(expected.length, actual.length) }, (_, i) => i);
   const cell = (call: ToolCall | undefined, same: boolean, tone: string) => (

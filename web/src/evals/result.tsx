@@ -130,7 +130,7 @@ function Comparison({ a, b }: { a: Result; b: Result }) {
                 return (
                   <div key={i} className="space-y-2 border-t pt-2">
                     <p>Turn {i + 1}: <span className="text-soft">{textOfContent((s ?? t)?.userContent).slice(0, 140)}</span></p>
-                    <Words expected={textOfContent(s?.finalResponse)} actual={textOfContent(t?.finalResponse)} />
+                    <Words expected={textOfContent(s?.finalResponse)} actual={textOfContent(t?.finalResponse)} names={['before', 'after']} />
                     <Calls expected={toolsOfTurn(s)} actual={toolsOfTurn(t)} names={['before', 'after']} />
                   </div>
                 );

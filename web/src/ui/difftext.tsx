@@ -4,15 +4,15 @@ import type { Json } from '../api/types';
 import { sortedJson } from '../log/turn';
 import { wordDiff } from '../log/words';
 
-/** A text with what was removed and added, by word. Without before, the text as it is. */
-export function DiffText({ before, after, className = '' }: { before?: string; after: string; className?: string }) {
+/** A text with what was removed and added, by word. Without before, the text as it is. The names of the texts are for screen readers. */
+export function DiffText({ before, after, names = ['removed', 'added'], className = '' }: { before?: string; after: string; names?: [string, string]; className?: string }) {
   const pieces = useMemo(() => wordDiff(before ?? after, after), [before, after]);
   return (
     <span className={`whitespace-pre-wrap [overflow-wrap:anywhere] ${className}`}>
       {pieces.map(({ kind, text }, i) =>
         kind === 'same' ? text
-        : kind === 'removed' ? <del key={i} className="rounded-xs bg-badtint text-bad"><span className="sr-only"> removed: </span>{text}</del>
-        : <ins key={i} className="rounded-xs bg-tint text-accent no-underline"><span className="sr-only"> added: </span>{text}</ins>)}
+        : kind === 'removed' ? <del key={i} className="rounded-xs bg-badtint text-bad"><span className="sr-only"> {names[0]}: </span>{text}</del>
+        : <ins key={i} className="rounded-xs bg-tint text-accent no-underline"><span className="sr-only"> {names[1]}: </span>{text}</ins>)}
     </span>
   );
 }
