@@ -9,6 +9,21 @@ export interface Tab {
   content: ReactNode;
 }
 
+/** Tabs of which the panels are elsewhere. */
+export function TabList<T extends string>({ tabs, value, onChange, label, className, each }: { tabs: readonly [id: T, label: string][]; value: T; onChange: (id: T) => void; label: string; className: string; each: string }) {
+  return (
+    <Radix.Root value={value} onValueChange={(id) => onChange(id as T)} className="shrink-0">
+      <Radix.List aria-label={label} className={className}>
+        {tabs.map(([id, name]) => (
+          <Radix.Trigger key={id} value={id} aria-controls={undefined} className={`h-9 border-b-2 border-transparent text-soft aria-selected:border-accent aria-selected:font-semibold aria-selected:text-ink ${each}`}>
+            {name}
+          </Radix.Trigger>
+        ))}
+      </Radix.List>
+    </Radix.Root>
+  );
+}
+
 export function Tabs({ tabs, value, onChange, label }: { tabs: Tab[]; value: string; onChange: (id: string) => void; label: string }) {
   const list = useRef<HTMLDivElement>(null);
   const more = useMore(list, tabs.length);

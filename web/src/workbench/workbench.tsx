@@ -23,6 +23,7 @@ import { CostText, useCostNotice } from '../ui/cost';
 import { CurlMenu, Menu, type Item } from '../ui/menu';
 import { Action, Button, Empty, Loading, Problem, Status, copy } from '../ui/parts';
 import { Handle, useSize } from '../ui/split';
+import { TabList } from '../ui/tabs';
 import { say, ToastPlace } from '../ui/toast';
 import { Composer } from './composer';
 import { FindBar } from './findbar';
@@ -36,7 +37,7 @@ import { TimelineView } from './timelineview';
 import { useFlows, WorkflowView } from './workflowview';
 
 type Pane = 'chat' | 'run' | 'event' | 'state';
-const paneNames: Record<Pane, string> = { chat: 'Chat', run: 'Run', event: 'Event', state: 'State' };
+const panes: [Pane, string][] = [['chat', 'Chat'], ['run', 'Run'], ['event', 'Event'], ['state', 'State']];
 
 export default function Workbench({ id }: { id: Key }) {
   const [model] = useState(() => new SessionModel(id));
@@ -170,13 +171,7 @@ function Ready({ model, snapshot }: { model: SessionModel; snapshot: Snapshot })
   return (
     <div className="flex h-full min-h-0 flex-col">
       <Header model={model} snapshot={snapshot} waiting={pending.length} at={at && { id: at.id, number: selected + 1 }} />
-      <div role="tablist" aria-label="Parts of the workbench" className="flex shrink-0 border-b bg-sunk px-2 lg:hidden">
-        {(['chat', 'run', 'event', 'state'] as const).map((p) => (
-          <button key={p} type="button" role="tab" aria-selected={pane === p} onClick={() => setPane(p)} className="h-9 flex-1 border-b-2 border-transparent text-soft aria-selected:border-accent aria-selected:font-semibold aria-selected:text-ink">
-            {paneNames[p]}
-          </button>
-        ))}
-      </div>
+      <TabList label="Parts of the workbench" tabs={panes} value={pane} onChange={setPane} className="flex border-b bg-sunk px-2 lg:hidden" each="flex-1" />
       <div className="flex min-h-0 flex-1">
         <section aria-label="Conversation" data-conversation className={`min-h-0 min-w-0 flex-1 flex-col ${pane === 'chat' ? 'flex' : 'hidden lg:flex'}`}>
           {finding && <FindBar events={events} selected={selected} select={(event) => select(event)} close={() => setFinding(false)} />}
@@ -236,13 +231,7 @@ function SideTabs({ pane, selected, event, state, selectionKey }: { pane: Pane; 
   const shown = pane === 'event' || pane === 'state' ? pane : undefined;
   return (
     <div className={`min-h-0 flex-1 flex-col lg:flex ${pane === 'run' ? 'hidden' : 'flex'}`}>
-      <div role="tablist" aria-label="Details" className="hidden shrink-0 gap-1 border-b px-3 lg:flex">
-        {(['event', 'state'] as const).map((t) => (
-          <button key={t} type="button" role="tab" aria-selected={tab === t} onClick={() => setTab(t)} className="-mb-px h-9 border-b-2 border-transparent px-1.5 text-soft hover:text-ink aria-selected:border-accent aria-selected:font-semibold aria-selected:text-ink">
-            {t === 'event' ? 'Event' : 'State now'}
-          </button>
-        ))}
-      </div>
+      <TabList label="Details" tabs={[['event', 'Event'], ['state', 'State now']]} value={tab} onChange={setTab} className="hidden gap-1 border-b px-3 lg:flex" each="-mb-px px-1.5 hover:text-ink" />
       <div className={`min-h-0 flex-1 flex-col ${shown === 'state' ? 'hidden' : 'flex'} ${tab === 'event' ? 'lg:flex' : 'lg:hidden'}`}>{event}</div>
       <div className={`min-h-0 flex-1 flex-col ${shown === 'event' ? 'hidden' : shown === 'state' ? 'flex' : 'hidden'} ${tab === 'state' ? 'lg:flex' : 'lg:hidden'}`}>{state}</div>
     </div>
