@@ -314,6 +314,17 @@ test('the API page tries requests, and copies them', async () => {
   await page.getByRole('button', { name: 'Send', exact: true }).click();
   const answer = page.getByRole('region', { name: 'Answer' });
   await answer.getByText('"weather_agent"').first().waitFor();
+  // A long text is shown as a whole when it is asked for.
+  const user = fresh('writer');
+  await session('city', user, 'long', `Hello ${'x'.repeat(30_000)} end of it`);
+  await page.goto(`${base}/ui/api?operation=exportSession`);
+  for (const [name, value] of Object.entries({ app: 'city', user, session: 'long' })) await page.getByRole('textbox', { name, exact: true }).fill(value);
+  await page.getByRole('button', { name: 'Send', exact: true }).click();
+  const more = answer.getByRole('button', { name: /more characters$/ });
+  await more.waitFor();
+  expect(await answer.textContent()).not.toContain('end of it');
+  await more.click();
+  await expect.poll(() => answer.textContent()).toContain('end of it');
 });
 
 test('what can be done on a screen is among the commands', async () => {

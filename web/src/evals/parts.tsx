@@ -4,7 +4,7 @@ import type { ReactNode } from 'react';
 import { equal } from '../log/diff';
 import { Link } from '../router';
 import { DiffText } from '../ui/difftext';
-import { brief } from '../ui/json';
+import { Long } from '../ui/more';
 import type { Score, ToolCall } from './api';
 
 const statuses: Record<number, [string, string]> = { 1: ['passed', 'text-good'], 2: ['failed', 'text-bad'], 3: ['not evaluated', 'text-wait'] };
@@ -66,7 +66,7 @@ export function Calls({ expected, actual, names = both }: { expected: ToolCall[]
   const rows = Array.from({ length: Math.max(expected.length, actual.length) }, (_, i) => i);
   const cell = (call: ToolCall | undefined, same: boolean, tone: string) => (
     <td className={`w-1/2 px-2 py-1 align-top font-mono text-xs [overflow-wrap:anywhere] ${same ? '' : tone}`}>
-      {call ? <><b className="font-semibold">{call.name}</b> <span className="text-soft">{brief(call.args ?? {}, 400)}</span></> : <span className="text-faint">none</span>}
+      {call ? <><b className="font-semibold">{call.name}</b> <span className="text-soft"><Long text={JSON.stringify(call.args ?? {})} most={400} /></span></> : <span className="text-faint">none</span>}
     </td>
   );
   return (

@@ -10,6 +10,7 @@ import { useScope } from '../scope';
 import { JsonView } from '../ui/json';
 import { Markdown } from '../ui/markdown';
 import { CurlMenu } from '../ui/menu';
+import { Long } from '../ui/more';
 import { Action, Button, Field, Loading, Problem, Shown, copyCurl } from '../ui/parts';
 
 /** The document that describes the server, and a way to try it. */
@@ -161,7 +162,7 @@ function Answer({ text }: { text: string }) {
   try {
     return <JsonView value={JSON.parse(text)} label="the response" />;
   } catch {
-    return <pre className="json">{text.slice(0, 20000)}</pre>;
+    return <pre className="json"><Long text={text} most={20_000} /></pre>;
   }
 }
 

@@ -4,6 +4,7 @@ import { useEffect, useMemo, useRef, useState, type KeyboardEvent } from 'react'
 import type { Json } from '../api/types';
 import { foldable, hasText, linesOf, pathText, valueAt, type Line } from '../log/jsonlines';
 import { Icon } from './icons';
+import { Long } from './more';
 import { Button, copy } from './parts';
 
 /** From how many lines on parts are folded at first, and only those in view are drawn. */
@@ -169,16 +170,7 @@ function LineView({ line, index, current, setCurrent, toggle, marked }: TreeProp
 
 /** A text, a number, or whatever else has no parts. A long text is shown as a whole when it is asked for. */
 function Value({ value }: { value: Json }) {
-  const [all, setAll] = useState(false);
-  const text = JSON.stringify(value);
-  const colour = typeof value === 'string' ? 'text-good' : 'text-busy';
-  if (all || text.length <= longText) return <span className={colour}>{text}</span>;
-  return (
-    <>
-      <span className={colour}>{text.slice(0, longText)}</span>
-      <button type="button" onClick={(e) => (e.stopPropagation(), setAll(true))} className="ml-1 rounded-sm bg-sunk px-1 text-faint hover:text-ink">… {(text.length - longText).toLocaleString()} more characters</button>
-    </>
-  );
+  return <span className={typeof value === 'string' ? 'text-good' : 'text-busy'}><Long text={JSON.stringify(value)} most={longText} /></span>;
 }
 
 /** A value on one line. */

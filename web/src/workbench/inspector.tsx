@@ -8,8 +8,9 @@ import { costOf, count, sumCosts } from '../log/cost';
 import { diff, type Change } from '../log/diff';
 import { stateAt } from '../log/history';
 import type { Span } from '../log/spans';
-import { JsonView, brief } from '../ui/json';
+import { JsonView } from '../ui/json';
 import { CostText, usePrices } from '../ui/cost';
+import { Long } from '../ui/more';
 import { Action, Author, CopyText, Kbd, Loading, Problem } from '../ui/parts';
 import { Tabs } from '../ui/tabs';
 import { SavedFile } from './files';
@@ -135,7 +136,7 @@ function StateDiff({ id, events, index, now }: { id: Key; events: Event[]; index
 }
 
 function ChangeView({ change }: { change: Change }) {
-  const show = (value: Json | undefined) => brief(value, 300);
+  const show = (value: Json | undefined) => <Long text={JSON.stringify(value) ?? ''} most={300} />;
   return (
     <li className="json">
       <p className="font-semibold">{change.path.join(' › ')}</p>
