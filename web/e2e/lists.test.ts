@@ -411,6 +411,8 @@ test('only a keyboard', async () => {
   await page.getByLabel('Edited message').waitFor();
   await page.keyboard.press('Control+a');
   await page.keyboard.type('What is the weather in Quito?');
+  // Enter that ends a word of an input method sends nothing.
+  expect(await page.getByLabel('Edited message').evaluate((box) => box.dispatchEvent(new KeyboardEvent('keydown', { key: 'Enter', isComposing: true, bubbles: true, cancelable: true })))).toBe(true);
   await page.keyboard.press('Enter');
   await page.getByText('The weather in Quito is sunny').first().waitFor();
   await page.keyboard.press('?');

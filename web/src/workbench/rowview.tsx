@@ -198,7 +198,7 @@ function EditMessage({ event, model, close, send }: { event: Event; model: Sessi
         value={text}
         onChange={(e) => setText(e.target.value)}
         onKeyDown={(e) => {
-          if (e.key === 'Enter' && !e.shiftKey) e.preventDefault(), submit();
+          if (e.key === 'Enter' && !e.shiftKey && !e.nativeEvent.isComposing) e.preventDefault(), submit();
           if (e.key === 'Escape') e.stopPropagation(), close();
         }}
       />
