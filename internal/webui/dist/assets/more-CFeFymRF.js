@@ -1,1 +1,0 @@
-import{r as e}from"./react-BqLIOHJu.js";import{r as t}from"./parts-BjrJQs1z.js";var n=e();function r({of:e,label:r=`Show more`}){return e.hasNextPage?(0,n.jsx)(`div`,{className:`mt-3 flex justify-center`,children:(0,n.jsx)(t,{onClick:()=>void e.fetchNextPage(),disabled:e.isFetchingNextPage,children:e.isFetchingNextPage?`Loading…`:r})}):null}export{r as t};
