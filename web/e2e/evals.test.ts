@@ -96,7 +96,7 @@ test('a turn is rated, becomes a test, fails, is corrected and compared', async 
   expect(criteria).toMatchObject({ stored: true, evalMetrics: [{ metricName: 'response_match_score', threshold: 0.7 }, { metricName: 'tool_trajectory_avg_score', threshold: 1 }] });
   await page.getByText('Use the recorded results of tools').click();
   await page.getByRole('button', { name: 'Run', exact: true }).click();
-  await page.getByText('1 of 1 cases, 0 not passed').waitFor();
+  await page.getByText('1 of 1 case, 0 failed').waitFor();
   await expect.poll(() => page.locator('[data-result]').count()).toBe(2);
   for (const box of await page.getByLabel(/^Compare the result/).all()) await box.check();
   await page.getByRole('button', { name: 'Compare two results' }).click();
@@ -128,7 +128,7 @@ test('sets are made and deleted, and an evaluation is cancelled', async () => {
     return route.fulfill({ json: { status, evalSetId: 'drafts', startTime: 1, total: 3, current: 'two', cases: [{ evalId: 'one', finalEvalStatus: 2, why: 'MISSING_API_KEY: set a key' }] } });
   });
   await page.reload();
-  await page.getByText('1 of 3 cases, 1 not passed; two is running').waitFor();
+  await page.getByText('1 of 3 cases, 1 failed; two is running').waitFor();
   await page.getByText('MISSING_API_KEY').waitFor();
   await look(page, 'eval-running');
   await page.getByRole('button', { name: 'Cancel', exact: true }).click();
@@ -145,10 +145,10 @@ test('variants of a set are in a table, with unknown costs, and cancelled', asyn
   const page = await open('/ui/apps/city/evals/smoke');
   await page.locator('[data-case=paris]').waitFor();
   await page.getByRole('button', { name: 'Variants', exact: true }).click();
-  await page.getByLabel('models, one on a line').fill('gpt-5\ncaster\nrefuses');
-  await page.getByLabel('temperatures, with commas between them').fill('warm');
+  await page.getByLabel('models, one per line').fill('gpt-5\ncaster\nrefuses');
+  await page.getByLabel('temperatures, separated by commas').fill('warm');
   await page.getByText('is not a temperature').waitFor();
-  await page.getByLabel('temperatures, with commas between them').fill('0, 0.9');
+  await page.getByLabel('temperatures, separated by commas').fill('0, 0.9');
   await look(page, 'eval-variants-form');
   // With the keyboard.
   await page.getByRole('button', { name: 'Try 6 variants…' }).focus();
@@ -203,8 +203,8 @@ test('variants of a set are in a table, with unknown costs, and cancelled', asyn
   await small(page, 'eval-variant-result');
   await page.goBack();
   // Later variants can be cancelled; those before them are still there.
-  await page.getByLabel('models, one on a line').fill('gated\ncaster');
-  await page.getByLabel('temperatures, with commas between them').fill('');
+  await page.getByLabel('models, one per line').fill('gated\ncaster');
+  await page.getByLabel('temperatures, separated by commas').fill('');
   await page.getByRole('button', { name: 'Add an instruction' }).click();
   await page.getByLabel('Instruction 1 for weather_agent').fill('Answer in a rhyme.');
   await page.getByRole('button', { name: 'Try 4 variants…' }).click();

@@ -232,8 +232,8 @@ test('branches are compared where they part; nothing chosen yet, and what is gon
 test('variants in a table, with progress, and cancelled', async () => {
   const { id, path, run } = await sold();
   const page = await open(`${path}/runs/${run}/variants`);
-  await page.getByLabel('models, one on a line').fill('house\npoet\nrefuses');
-  await page.getByLabel('temperatures, with commas between them').fill('0, 0.9');
+  await page.getByLabel('models, one per line').fill('house\npoet\nrefuses');
+  await page.getByLabel('temperatures, separated by commas').fill('0, 0.9');
   await page.getByRole('button', { name: 'Try 6 variants' }).click();
   await expect.poll(() => page.locator('[data-variant]').getByText('completed').filter({ visible: true }).count()).toBe(5); // and the run itself
   await page.locator('[data-variant="4"]').getByText('It is 0.9 degrees.').waitFor();
@@ -261,7 +261,7 @@ test('variants in a table, with progress, and cancelled', async () => {
   await look(page, 'variants-running');
   await page.getByRole('button', { name: 'Cancel' }).click();
   await expect.poll(() => page.locator('[data-variant]').getByText('cancelled').filter({ visible: true }).count()).toBe(2);
-  await page.getByLabel('temperatures, with commas between them').fill('warm');
+  await page.getByLabel('temperatures, separated by commas').fill('warm');
   await page.getByText('is not a temperature').waitFor();
 });
 

@@ -44,7 +44,7 @@ test('what other users said is found when it is asked for', async () => {
   // Five of each user are shown; a link leads to the others.
   await found.getByRole('region', { name: eve }).getByRole('link', { name: /show all$/ }).waitFor();
   expect(await found.getByRole('region', { name: eve }).locator('[data-hit]').count()).toBe(5);
-  await found.getByText(/other users of the newest runs were searched/).waitFor();
+  await found.getByText(/other users, those with the newest runs/).waitFor();
   await lookAtAll(page, 'sessions-others');
   // The address has it, for others and for saved links.
   await page.reload();

@@ -79,7 +79,7 @@ test('a user signs in with a key, with a keyboard alone', async () => {
   await page.getByLabel('API key').waitFor();
   await page.keyboard.type('parley_wrong_key');
   await page.keyboard.press('Enter');
-  await page.getByText('does not take this API key').waitFor();
+  await page.getByText('does not accept this API key').waitFor();
   await picture(page, 'signin-wrong-key-light');
   await page.keyboard.press('Control+a');
   await page.keyboard.type(key);

@@ -39,7 +39,7 @@ test.each(sizes)('a tool with nested arguments, on a %s', async (size, width, he
   const result = page.locator('[data-result=completed]');
   await result.getByText('"booked"').first().waitFor();
   await result.getByText('"Zoë"').first().waitFor();
-  await result.getByText('changes of the state').waitFor();
+  await result.getByText('state changes').waitFor();
   await result.getByRole('link', { name: 'ticket.json' }).waitFor();
   await result.evaluate((e) => e.scrollIntoView({ block: 'start' }));
   await lookAt(page, 'tool-result', size);

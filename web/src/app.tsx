@@ -195,7 +195,7 @@ function places(scope: Scope): { label: string; icon: IconName; href: string; ke
     { label: 'Apps', icon: 'apps', href: '/', keys: 'g a', active: (p) => p === '/' || p === '/dev-ui/' || /^\/ui\/apps\/[^/]+$/.test(p) },
     { label: 'Sessions', icon: 'sessions', href: user('sessions'), keys: 'g s', active: on('sessions') },
     { label: 'Inbox', icon: 'waiting', href: to.inbox(), keys: 'g i', active: (p) => p.startsWith('/ui/inbox') || on('waiting')(p) },
-    { label: 'Runs', icon: 'runs', href: user('runs'), keys: 'g r', active: on('runs') },
+    { label: 'Runs', icon: 'runs', href: user('runs'), keys: 'g r', active: (p) => on('runs')(p) || on('compare')(p) },
     ...evalPlaces(app),
     { label: 'Schedules', icon: 'schedules', href: user('schedules'), keys: 'g t', active: on('schedules') },
     { label: 'Triggers', icon: 'triggers', href: user('triggers'), keys: 'g h', active: on('triggers') },
@@ -268,7 +268,7 @@ function SignedIn() {
   return (
     <button type="button" onClick={() => void signOut().catch((error: Error) => say(error.message, 'bad'))} title={`Sign out${who ? `: ${who}` : ''}`} className="flex h-8 items-center gap-2.5 rounded-md px-2.5 text-soft hover:bg-sheet hover:text-ink">
       <Icon name="out" />
-      <span className="sr-only min-w-0 truncate text-left xl:not-sr-only">Sign out{who && <span className="text-faint"> {who}</span>}</span>
+      <span className="sr-only min-w-0 truncate text-left xl:not-sr-only">Sign out{who && <span className="text-faint"> ({who})</span>}</span>
     </button>
   );
 }

@@ -64,7 +64,7 @@ export function useRefusal(): (asks: Asks | Needed) => string | undefined {
     if (!caller || caller.scopes.includes('run')) return undefined;
     const needed = scopeOf(asks);
     if (!needed || caller.scopes.includes(needed)) return undefined;
-    return roleOf(caller) === 'reviewer' ? 'You are a reviewer: you can read and give feedback, and change nothing else.' : 'You can read, and change nothing.';
+    return roleOf(caller) === 'reviewer' ? 'You are a reviewer: you can read and give feedback, and change nothing else.' : 'You can read, but not change anything.';
   };
 }
 

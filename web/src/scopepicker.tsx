@@ -13,8 +13,9 @@ export function ScopePicker() {
   const [user, setUser] = useState<string>();
   const list = useId();
   const fixed = useFixedUser() !== undefined;
-  const screen = /\/users\/[^/]+\/(runs|logins|schedules|triggers|webhooks)/.exec(path)?.[1] as 'runs' | 'logins' | 'schedules' | 'triggers' | 'webhooks' | undefined;
-  const go = (app: string, name: string) => navigate(to.user(app, name, screen ?? 'sessions'));
+  const screen = /\/users\/[^/]+\/(runs|logins|schedules|triggers|webhooks|tools|memory)/.exec(path)?.[1] as 'runs' | 'logins' | 'schedules' | 'triggers' | 'webhooks' | 'tools' | 'memory' | undefined;
+  const ofApp = /^\/ui\/apps\/[^/]+\/(evals|feedback)(\?|$)/.exec(path)?.[1];
+  const go = (app: string, name: string) => navigate(ofApp && app !== scope.app ? `/ui/apps/${encodeURIComponent(app)}/${ofApp}` : to.user(app, name, screen ?? 'sessions'));
   const take = () => {
     const name = user?.trim();
     setUser(undefined);
@@ -24,7 +25,7 @@ export function ScopePicker() {
     <div className="overflow-hidden rounded-md border border-rule bg-sheet">
       <label className="flex items-center border-b pl-2.5">
         <span className="label w-9 shrink-0">app</span>
-        <select value={scope.app ?? ''} onChange={(e) => go(e.target.value, scope.user)} className="h-7 min-w-0 flex-1 bg-transparent pr-1 font-medium">
+        <select value={scope.app ?? ''} onChange={(e) => go(e.target.value, scope.user)} className="h-7 min-w-0 flex-1 max-md:h-9 bg-transparent pr-1 font-medium">
           {apps.length === 0 && <option value="">none</option>}
           {apps.map((app) => (
             <option key={app.name} value={app.name}>{app.name}</option>
@@ -42,7 +43,7 @@ export function ScopePicker() {
           onBlur={take}
           onKeyDown={(e) => e.key === 'Enter' && take()}
           spellCheck={false}
-          className="h-7 w-full min-w-0 text-ellipsis bg-transparent px-1 font-medium read-only:text-soft"
+          className="h-7 w-full min-w-0 max-md:h-9 text-ellipsis bg-transparent px-1 font-medium read-only:text-soft"
         />
         <datalist id={list}>
           {knownUsers().map((name) => (

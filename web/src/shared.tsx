@@ -76,7 +76,7 @@ function Conversation({ of, base }: { of: Shared; base: string }) {
   return (
     <div className="mx-auto max-w-[980px] pb-8">
       <p data-about className="px-4 py-3 text-soft md:px-6">
-        A conversation as it was on <time dateTime={new Date(of.shareTime * 1000).toISOString()}>{day(of.shareTime)}</time>. {of.includeTools ? 'Calls of tools are shown.' : 'Calls of tools are not shown.'} The link works until {day(of.expireTime)}.
+        A conversation as it was on <time dateTime={new Date(of.shareTime * 1000).toISOString()}>{day(of.shareTime)}</time>. {of.includeTools ? 'Tool calls are shown.' : 'Tool calls are not shown.'} The link works until {day(of.expireTime)}.
       </p>
       <ol aria-label="Events">
         {of.events.map((event, i) => {
@@ -109,7 +109,7 @@ function Conversation({ of, base }: { of: Shared; base: string }) {
 function FileView({ file, base }: { file: File; base: string }) {
   if (!file.path) return <p className="truncate font-mono text-2xs leading-5 text-faint">file {file.name}</p>;
   const address = `${base}/${file.path}`;
-  if (isPicture(file.mimeType ?? '')) return <img src={address} alt={file.name} className="my-1 max-h-72 max-w-full rounded-md border border-line bg-sheet" />;
+  if (isPicture(file.mimeType ?? '')) return <img src={address} alt={file.name} className="my-1 max-h-72 min-h-8 min-w-8 max-w-full rounded-md border border-line bg-sheet" />;
   return (
     <a href={address} download={file.name.split('/').at(-1)} className="my-1 inline-flex max-w-full items-center gap-2 rounded-md border border-line bg-sheet px-2.5 py-1 hover:border-rule">
       <Icon name="file" /> <span className="min-w-0 truncate">{file.name}</span>

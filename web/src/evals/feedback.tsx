@@ -3,6 +3,7 @@ import { usePages } from '../api/usepages';
 import { useCaller, useFixedUser, useMustName } from '../caller';
 import { Link, navigate, setQuery, to, useQuery } from '../router';
 import { useScope } from '../scope';
+import { ScopePicker } from '../scopepicker';
 import { SavedFilters } from '../screens/savedsearches';
 import { UserFilter } from '../ui/filters';
 import { More } from '../ui/more';
@@ -28,7 +29,7 @@ export default function FeedbackScreen({ app }: { app: string }) {
   const clear = <Button onClick={() => navigate(toEvals.feedback(app), { replace: true })}>Show all feedback</Button>;
   const unable = list.error instanceof ParleyError && list.error.status === 501;
   return (
-    <Screen wide title="Feedback" note={<>What users and reviewers think of the answers of <b className="font-semibold text-ink">{app}</b>, the latest first. A bad answer is a good test.</>} call={call}>
+    <Screen wide scope={<ScopePicker />} title="Feedback" note={<>What users and reviewers think of the answers of <b className="font-semibold text-ink">{app}</b>, the latest first. A bad answer is a good test.</>} call={call}>
       <div className="mb-5 flex flex-wrap items-center gap-x-3 gap-y-2" role="group" aria-label="Filters">
         <div className="flex" role="group" aria-label="Rating">
           {ratings.map(([rating, label]) => (
@@ -45,7 +46,7 @@ export default function FeedbackScreen({ app }: { app: string }) {
       {list.isSuccess && rows.length === 0 && (
         list.hasNextPage ? <Empty title="No matches in the newest feedback" action={clear}>Older feedback may match.</Empty>
         : <Empty title={filtered ? 'No matches' : 'There is no feedback yet'} action={filtered ? clear : undefined}>
-            Below each turn of a conversation are a thumb up, a thumb down and a note. What users think in your own client comes here, too, if it sends it.
+            {filtered ? 'No feedback fits the filters.' : 'Below each turn of a conversation are a thumb up, a thumb down and a note. What users think in your own client comes here, too, if it sends it.'}
           </Empty>
       )}
       {rows.length > 0 && (

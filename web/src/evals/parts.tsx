@@ -37,7 +37,7 @@ export function Scores({ list }: { list: Score[] }) {
           <Verdict status={score.evalStatus} />
           <span className="min-w-0">
             <b className="font-semibold" title={score.metricName}>{metricName(score.metricName)}</b>{' '}
-            <span className="font-mono text-xs">{number(score.score)}</span> <span className="text-faint">of at least {number(score.threshold)}</span>
+            <span className="font-mono text-xs">{score.score === undefined ? 'no score' : number(score.score)}</span> <span className="text-faint">at least {number(score.threshold)} needed</span>
             {score.details?.rubricScores?.map((why, i) => (
               <span key={i} className="block text-soft [overflow-wrap:anywhere]">
                 {why.rubricId !== score.metricName && <b className="font-mono text-2xs font-semibold">{why.rubricId} {why.score === undefined ? '' : why.score >= 1 ? 'met ' : 'not met '}</b>}

@@ -39,7 +39,7 @@ function About({ result }: { result: Result }) {
   const passed = result.evalCaseResults.filter((c) => c.finalEvalStatus === 1).length;
   return (
     <>
-      <span className="text-good">{passed} passed</span>, <span className={passed < result.evalCaseResults.length ? 'text-bad' : ''}>{result.evalCaseResults.length - passed} not passed</span>, <When time={result.creationTimestamp} />
+      <span className="text-good">{passed} passed</span>, <span className={passed < result.evalCaseResults.length ? 'text-bad' : ''}>{result.evalCaseResults.length - passed} failed</span>, <When time={result.creationTimestamp} />
       {result.code && <>, with version <code className="font-mono text-xs" title={result.code}>{result.code.slice(0, 8)}</code></>}{result.variant && <>, {variantName(result.variant)}</>}.
     </>
   );

@@ -48,7 +48,7 @@ export function RunningNow({ app, set, table }: { app: string; set?: string; tab
       <div className="flex flex-wrap items-center gap-x-3 gap-y-1">
         <Status value={now.status} />
         <Link href={toEvals.set(app, now.evalSetId)} className="font-medium hover:underline">{now.evalSetId}</Link>
-        <span className="text-soft" role="status">{now.cases.length} of {now.total} cases, {failed.length} not passed{now.current ? `; ${now.current} is running` : ''}</span>
+        <span className="text-soft" role="status">{now.cases.length} of {now.total} {now.total === 1 ? 'case' : 'cases'}, {failed.length} failed{now.current ? `; ${now.current} is running` : ''}</span>
         <span className="flex-1" />
         {now.status === 'running' && <Action command="Cancel the evaluation" tone="danger" icon="stop" call={evalCalls.cancel(app)} onClick={cancel}>Cancel</Action>}
         {now.variantsId && !table && <Link href={toEvals.variants(app, now.evalSetId)} className="font-medium text-accent underline">Show the variants</Link>}

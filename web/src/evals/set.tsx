@@ -69,7 +69,7 @@ export default function SetScreen({ app, set }: { app: string; set: string }) {
               <td className="px-4 py-1.5"><input type="checkbox" className="mt-[3px] block" aria-label={`Choose ${c.evalId}`} checked={chosen.has(c.evalId)} onChange={(e) => choose(c.evalId, e.target.checked)} /></td>
               <td className="w-full max-w-0 px-2 py-1.5">
                 <Link href={toEvals.case(app, set, c.evalId)} className="block truncate font-medium hover:underline">{c.evalId}</Link>
-                <span className="block truncate text-soft">{c.conversation ? textOfContent(c.conversation.at(-1)?.userContent) : 'a scenario, which cannot be run'}</span>
+                <span className="block truncate text-soft">{c.conversation ? textOfContent(c.conversation[0]?.userContent) : 'a scenario, which cannot be run'}</span>
               </td>
               <td className="px-2 py-1.5 font-mono text-xs leading-5 max-sm:hidden">{c.conversation?.length ?? ''}</td>
               <td className="px-2 py-1.5 font-mono text-xs leading-5 max-md:hidden">{c.conversation?.flatMap(toolsOfTurn).length ?? ''}</td>

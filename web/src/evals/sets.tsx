@@ -3,6 +3,7 @@ import { useState } from 'react';
 
 import { ask } from '../api/client';
 import { Link, navigate } from '../router';
+import { ScopePicker } from '../scopepicker';
 import { Dialog } from '../ui/dialog';
 import { Action, Button, Empty, Field, Loading, Problem } from '../ui/parts';
 import { Screen } from '../ui/screen';
@@ -23,7 +24,7 @@ export default function SetsScreen({ app }: { app: string }) {
       .catch((error: Error) => say(error.message, 'bad'));
   const button = <Button command tone="primary" icon="plus" onClick={() => setMaking(true)}>New set</Button>;
   return (
-    <Screen wide title="Evaluation" note={<>Does <b className="font-semibold text-ink">{app}</b> still do what it did? Each case is a conversation, with the answers and the tool calls that are expected.</>} call={evalCalls.sets(app)} actions={button}>
+    <Screen wide scope={<ScopePicker />} title="Evaluation" note={<>Does <b className="font-semibold text-ink">{app}</b> still do what it did? Each case is a conversation, with the answers and the tool calls that are expected.</>} call={evalCalls.sets(app)} actions={button}>
       <RunningNow app={app} />
       {sets.isPending && <Loading what="the sets" />}
       {sets.error && <Problem error={sets.error} what="The evaluation sets could not be listed" retry={() => void sets.refetch()} />}

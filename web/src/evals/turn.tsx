@@ -58,7 +58,7 @@ export function TurnBar({ model, events, run }: { model: SessionModel; events: E
         </form>
       )}
       {all.filter((f) => f.note || f.author !== me).map((f) => (
-        <p key={f.author} className="text-sm text-soft [overflow-wrap:anywhere]"><b className="font-mono text-2xs font-semibold">{f.author}</b> {f.rating && <span className={f.rating === 'up' ? 'text-good' : 'text-bad'}>{f.rating === 'up' ? 'good' : 'bad'}</span>} {f.note}</p>
+        <p key={f.author} className="text-sm text-soft [overflow-wrap:anywhere]"><b className="font-mono text-2xs font-semibold">{f.author}</b>: {f.rating && <span className={f.rating === 'up' ? 'text-good' : 'text-bad'}>{f.rating === 'up' ? 'good' : 'bad'}</span>}{f.rating && f.note && ' · '}{f.note}</p>
       ))}
     </div>
   );

@@ -55,7 +55,7 @@ export default function VariantsScreen({ app, set }: { app: string; set: string 
           {form}
           <div className="flex flex-wrap items-center gap-3">
             <Button command tone="primary" icon="runs" disabled={busy || variants.length === 0 || problem !== ''} onClick={() => setAsking(variants)}>{`Try ${variants.length} ${variants.length === 1 ? 'variant' : 'variants'}…`}</Button>
-            <span className={problem ? 'text-bad' : 'text-soft'}>{problem || 'Models are asked, which needs tokens. The page can be left: the evaluation runs on the server.'}</span>
+            <span className={problem ? 'text-bad' : 'text-soft'}>{problem || 'Models are called, which uses tokens. The page can be left: the evaluation runs on the server.'}</span>
           </div>
         </div>
       )}

@@ -35,7 +35,7 @@ export interface Outcome {
 export const effects: Record<OfferedTool['effect'], { name: string; note: string; safe: boolean }> = {
   pure: { name: 'only reads', note: 'A call changes nothing outside of the session.', safe: true },
   idempotent: { name: 'changes something', note: 'A call takes effect. If the server dies in the middle, the call is repeated, and the tool recognizes that.', safe: false },
-  once: { name: 'changes something, at most once', note: 'A call takes effect, as far as the server knows. It is never repeated by itself.', safe: false },
+  once: { name: 'changes something, at most once', note: 'The server never repeats a call.', safe: false },
   ask: { name: 'changes something, at most once', note: 'A call takes effect. If the server dies in the middle, a person is asked for the outcome.', safe: false },
 };
 

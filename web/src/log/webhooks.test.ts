@@ -25,5 +25,5 @@ test('what is missing', () => {
 
 test('the events', () => {
   expect(wants({ events: all })).toBe('all events');
-  expect(wants({ events: ['run.failed', 'run.waiting'] })).toBe('run.failed, run.waiting');
+  expect(wants({ events: ['run.failed', 'run.waiting'] })).toBe('a run has failed, a run waits');
 });

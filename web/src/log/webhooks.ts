@@ -13,7 +13,7 @@ export const events = {
   'run.cancelled': 'a run is cancelled',
   'schedule.missed': 'a schedule was missed',
   'budget.reached': 'a budget is reached',
-  'inbox.escalated': 'something has waited for long',
+  'inbox.escalated': 'something has waited too long',
 } as const;
 
 export type EventType = keyof typeof events;
@@ -54,4 +54,4 @@ export function whose(d: FailedPage['deliveries'][number]): string {
 }
 
 /** The events of a webhook, in a few words. */
-export const wants = (w: Pick<Webhook, 'events'>) => (Object.keys(events).every((type) => w.events.includes(type)) ? 'all events' : w.events.join(', '));
+export const wants = (w: Pick<Webhook, 'events'>) => (Object.keys(events).every((type) => w.events.includes(type)) ? 'all events' : w.events.map((type) => events[type as EventType] ?? type).join(', '));

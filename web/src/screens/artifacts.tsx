@@ -32,7 +32,7 @@ export default function ArtifactsScreen({ id, name }: { id: Key; name: string })
     <Screen
       wide
       title="Artifacts"
-      note={<>Files that <Link href={to.session(id)} className="font-semibold text-ink underline">{titles.get(id.session) || id.session}</Link> and other sessions of {id.user} with {id.app} have saved. Every change is a version of its own.</>}
+      note={<>Files of the session <Link href={to.session(id)} className="font-semibold text-ink underline">{titles.get(id.session) || id.session}</Link>, and those that all sessions of <b className="font-semibold text-ink">{id.user}</b> with <b className="font-semibold text-ink">{id.app}</b> share. Every change is a version of its own.</>}
       call={calls.artifacts(id)}
       actions={
         <>
@@ -114,7 +114,7 @@ function File({ id, name }: { id: Key; name: string }) {
         <label className="flex items-center gap-1.5">
           <span className="label">version</span>
           <select className="field" value={chosen.version} onChange={(e) => navigate(to.artifact(id, name, Number(e.target.value)), { replace: true })}>
-            {list.map((v) => <option key={v.version} value={v.version}>{v.version}{v === list[0] ? ', newest' : ''}</option>)}
+            {list.map((v) => <option key={v.version} value={v.version}>{v.version}{v === list[0] && list.length > 1 ? ', newest' : ''}</option>)}
           </select>
         </label>
         <Download command="Download the file" call={call} name={name.split('/').at(-1)}>Download</Download>
@@ -127,7 +127,7 @@ function File({ id, name }: { id: Key; name: string }) {
           <div className="rounded-md bg-sunk p-3"><JsonView value={chosen.customMetadata} /></div>
         </section>
       )}
-      <Dialog open={deleting} onClose={() => setDeleting(false)} title="Delete the file?" note={<>All {list.length} versions of {name} are deleted. This cannot be undone.</>}>
+      <Dialog open={deleting} onClose={() => setDeleting(false)} title="Delete the file?" note={<>{list.length === 1 ? 'The only version' : `All ${list.length} versions`} of {name} {list.length === 1 ? 'is' : 'are'} deleted. This cannot be undone.</>}>
         <div className="flex justify-end gap-2">
           <Button onClick={() => setDeleting(false)}>Cancel</Button>
           <Action tone="danger" icon="trash" call={calls.deleteArtifact(id, name)} onClick={remove}>Delete</Action>

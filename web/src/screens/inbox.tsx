@@ -49,7 +49,7 @@ export default function InboxScreen() {
   useCommands(kinds.filter(([kind]) => kind !== filter.kind).map(([kind, label]) => ({ label: `Show ${label}`, act: () => setQuery({ kind }) })));
   const assign = (entry: Entry, assignee: string | null) => send(() => ask(calls.assignEntry(entry.id, assignee)), assignee ? `It is assigned to ${assignee}.` : 'It is no longer assigned.');
   return (
-    <Screen title="Inbox" note="Logins, confirmations and questions that agents have for people. Their sessions are free in the meantime." call={calls.inbox(filter)}>
+    <Screen title="Inbox" note="Logins, confirmations and questions that agents have for people." call={calls.inbox(filter)}>
       <div className="mb-5 flex flex-wrap gap-2" role="group" aria-label="Filters">
         <select aria-label="Application" className={filterClass} value={filter.appName} onChange={(e) => setQuery({ app: e.target.value })}>
           <option value="">all applications</option>
@@ -66,7 +66,7 @@ export default function InboxScreen() {
       {list.error && <Problem error={list.error} what="The inbox could not be opened" retry={() => void list.refetch()} />}
       {list.isSuccess && list.rows.length === 0 && !list.hasNextPage && (
         <Empty title={filtered ? 'No matches' : 'Nothing is waiting'} action={filtered ? <Button onClick={() => navigate(to.inbox())}>Show all</Button> : undefined}>
-          When a tool needs a login, a confirmation or an answer, it is asked for here and in the conversation.
+          {filtered ? 'Nothing that waits fits the filters.' : 'When a tool needs a login, a confirmation or an answer, it is asked for here and in the conversation.'}
         </Empty>
       )}
       <ul className="space-y-6">
@@ -78,7 +78,7 @@ export default function InboxScreen() {
                 <Link href={to.session(id)} className="min-w-0 font-medium [overflow-wrap:anywhere] hover:underline">{entry.sessionTitle || entry.sessionId}</Link>
                 <span className="min-w-0 text-soft [overflow-wrap:anywhere]">{entry.appName} · {entry.userId}</span>
                 <span className="label">asked <When time={Date.parse(entry.since) / 1000} /></span>
-                {entry.defaultAt ? <span className="label text-wait">answered by the server {left(entry.defaultAt)}</span> : entry.until && <span className="label" title={new Date(entry.until).toLocaleString()}>ends {left(entry.until)}</span>}
+                {entry.defaultAt ? <span className="label text-wait">answered by the server {left(entry.defaultAt)}</span> : entry.until && <span className="label" title={new Date(entry.until).toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'medium' })}>ends {left(entry.until)}</span>}
                 {entry.escalatedAt && <span className="label text-bad">escalated</span>}
               </div>
               {entry.mayAnswer ? (
@@ -120,10 +120,10 @@ export default function InboxScreen() {
           </div>
         </form>
       </Dialog>
-      <Dialog open={link !== undefined} onClose={() => setLink(undefined)} title="A link to answer it" note="Everyone who has the link can answer, once, as you.">
+      <Dialog open={link !== undefined} onClose={() => setLink(undefined)} title="A link to answer it" note="Anyone who has the link can answer, once, as you.">
         {link && (
           <>
-            <Field label={`can be used until ${new Date(link.expiresAt).toLocaleString()}`}><textarea readOnly rows={4} className="field w-full font-mono text-2xs" value={link.url} onFocus={(e) => e.currentTarget.select()} /></Field>
+            <Field label={`can be used until ${new Date(link.expiresAt).toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'short' })}`}><textarea readOnly rows={4} className="field field-sizing-content w-full font-mono text-2xs" value={link.url} onFocus={(e) => e.currentTarget.select()} /></Field>
             <div className="mt-4 flex justify-end gap-2">
               <Button onClick={() => setLink(undefined)}>Close</Button>
               <Button tone="primary" icon="copy" onClick={() => void copy(link.url, 'The link is on the clipboard.')}>Copy</Button>

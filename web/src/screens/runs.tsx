@@ -55,7 +55,7 @@ export default function RunsScreen({ app, user }: { app: string; user: string })
       wide
       scope={<ScopePicker />}
       title="Runs"
-      note={<>What the sessions of {everyone ? 'all users' : <b className="font-semibold text-ink">{user}</b>} with <b className="font-semibold text-ink">{app}</b> did and do, the newest first, kept up to date.</>}
+      note={<>Runs of {everyone ? 'all users' : <b className="font-semibold text-ink">{user}</b>} with <b className="font-semibold text-ink">{app}</b>, the newest first. The list follows changes.</>}
       call={first}
     >
       <div role="group" aria-label="Show" className="mb-3 flex flex-wrap gap-1">

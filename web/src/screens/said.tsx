@@ -94,7 +94,7 @@ function SaidByOthers({ app, user, text }: { app: string; user: string; text: st
       </div>
       {others.error && <Problem error={others.error} what="The search failed" retry={() => void others.refetch()} />}
       <p role="status" className="text-soft">
-        {others.isLoading ? 'Searching…' : !others.data ? '' : searched === 0 ? 'The newest runs are all of this user.' : `${found.length === 0 ? 'No matches: ' : ''}${searched} other ${searched === 1 ? 'user' : 'users'} of the newest runs ${searched === 1 ? 'was' : 'were'} searched.`}
+        {others.isLoading ? 'Searching…' : !others.data ? '' : searched === 0 ? 'The newest runs are all of this user.' : `${found.length === 0 ? 'No matches in the' : 'In the'} sessions of ${searched} other ${searched === 1 ? 'user' : 'users'}, those with the newest runs.`}
       </p>
       {found.map((one) => (
         <section key={one.user} aria-label={one.user} className="mt-3">

@@ -61,7 +61,8 @@ export default function SessionsScreen({ app, user }: { app: string; user: strin
           data-search
           type="search"
           aria-label="Search sessions"
-          placeholder="Search, or label:value   /"
+          placeholder="Search, or label:value"
+          title="Search (/)"
           value={typed}
           onChange={(e) => setTyped(e.target.value)}
           className="field w-full max-w-[420px]"
@@ -79,7 +80,7 @@ export default function SessionsScreen({ app, user }: { app: string; user: strin
           </Empty>
         ) : (
           <Empty title="No sessions yet" action={<NewSession app={app} user={user} />}>
-            A session keeps the conversation and its state. Another user is chosen at the top left.
+            A session keeps the conversation and its state.
           </Empty>
         )
       )}

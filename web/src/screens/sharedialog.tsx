@@ -65,7 +65,7 @@ function Shares({ id, at }: Pick<Props, 'id' | 'at'>) {
         </div>
       )}
       <section className="mt-4 border-t pt-3">
-        <h2 className="label mb-1">links that work</h2>
+        <h2 className="label mb-1">Links that work</h2>
         {list.isPending && <Loading what="the links" />}
         {list.error && <Problem error={list.error} what="The links could not be listed" retry={() => void list.refetch()} />}
         {list.data?.length === 0 && <p className="text-soft">There are none.</p>}
@@ -88,7 +88,7 @@ function Shares({ id, at }: Pick<Props, 'id' | 'at'>) {
 function Check({ checked, set, label, note }: { checked: boolean; set: (is: boolean) => void; label: string; note: string }) {
   return (
     <label className="flex items-start gap-2">
-      <input type="checkbox" checked={checked} onChange={(e) => set(e.target.checked)} className="mt-1 size-3.5 accent-(--accent)" />
+      <input type="checkbox" checked={checked} onChange={(e) => set(e.target.checked)} className="mt-1 size-3.5 shrink-0 accent-(--accent)" />
       <span>{label}<span className="block text-xs text-faint">{note}</span></span>
     </label>
   );

@@ -51,7 +51,7 @@ function TokenForm({ what, note }: { what: string; note: React.ReactNode }) {
     setProblem('');
     signIn(token).catch((error: Error) => {
       setBusy(false);
-      setProblem(error instanceof ParleyError && error.status === 401 ? `The server does not take this ${what}. It may be wrong, or too old.` : error.message);
+      setProblem(error instanceof ParleyError && error.status === 401 ? `The server does not accept this ${what}. It may be wrong or expired.` : error.message);
     });
   };
   return (

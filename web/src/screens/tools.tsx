@@ -233,7 +233,7 @@ function Result({ made }: { made: Made }) {
       <div className="mb-3 flex flex-wrap items-center gap-x-3 gap-y-1">
         <h3 className="font-semibold">Result</h3>
         {latest && <span role="status"><Status value={outcome.failed && !running ? 'failed' : latest.status} /></span>}
-        {outcome.failed && !running && <span className="text-bad">the tool has failed</span>}
+        {outcome.failed && !running && latest?.status !== 'failed' && <span className="text-bad">the tool has failed</span>}
         {outcome.took !== undefined && !running && <span className="font-mono text-2xs text-faint">{seconds(outcome.took)}</span>}
         <span className="flex-1" />
         {running && latest && <Action icon="stop" call={calls.cancelRun(id, latest.id)} onClick={() => void ask(calls.cancelRun(id, latest.id)).then(() => now.refetch()).catch((e: Error) => say(e.message, 'bad'))}>Stop</Action>}
@@ -247,7 +247,7 @@ function Result({ made }: { made: Made }) {
           <JsonView value={resultOf(outcome.response)} label="the result" />
         </div>
       )}
-      {Object.keys(outcome.state).length > 0 && <Block title="changes of the state"><div className="rounded-md bg-sunk px-3 py-2"><JsonView value={outcome.state} label="the changes of the state" /></div></Block>}
+      {Object.keys(outcome.state).length > 0 && <Block title="state changes"><div className="rounded-md bg-sunk px-3 py-2"><JsonView value={outcome.state} label="the state changes" /></div></Block>}
       {outcome.artifacts.length > 0 && (
         <Block title="files">
           <ul>{outcome.artifacts.map(([name, version]) => <li key={name}><Link className="underline [overflow-wrap:anywhere]" href={to.artifact(id, name, version)}>{name}</Link> <span className="label">version {version}</span></li>)}</ul>

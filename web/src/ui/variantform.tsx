@@ -30,13 +30,13 @@ export function useVariantForm(known: string[], agents: Map<string, string>) {
   }
   const form = (
     <div className="grid gap-4 md:grid-cols-2">
-      <Field label="models, one on a line" note={others.length > 0 ? <span className="flex flex-wrap gap-1">{others.map((m) => <button key={m} type="button" onClick={() => setQuery({ models: [...lines(models), m].join('\n') })} className="rounded-sm bg-tint px-1.5 font-mono text-2xs leading-5 text-accent hover:underline">+ {m}</button>)}</span> : undefined}>
+      <Field label="models, one per line" note={others.length > 0 ? <span className="flex flex-wrap gap-1">{others.map((m) => <button key={m} type="button" onClick={() => setQuery({ models: [...lines(models), m].join('\n') })} className="rounded-sm bg-tint px-1.5 font-mono text-2xs leading-5 text-accent hover:underline">+ {m}</button>)}</span> : undefined}>
         <textarea rows={4} spellCheck={false} placeholder="as they are" className="field w-full font-mono text-xs" value={models} onChange={(e) => setQuery({ models: e.target.value })} />
       </Field>
       <div className="space-y-3">
-        <Field label="temperatures, with commas between them"><input className="field w-full font-mono text-xs" placeholder="as they are, or 0, 0.7" value={temperatures} onChange={(e) => setQuery({ temperatures: e.target.value })} /></Field>
+        <Field label="temperatures, separated by commas"><input className="field w-full font-mono text-xs" placeholder="as they are, or 0, 0.7" value={temperatures} onChange={(e) => setQuery({ temperatures: e.target.value })} /></Field>
         <fieldset>
-          <legend className="label mb-0.5">other instructions, beside that of the agent</legend>
+          <legend className="label mb-0.5">other instructions than that of the agent</legend>
           {agents.size > 1 && <select aria-label="Agent" className="field mb-2 w-full" value={agent} onChange={(e) => setPicked(e.target.value)}>{[...agents.keys()].map((name) => <option key={name}>{name}</option>)}</select>}
           {texts.map((text, i) => (
             <div key={i} className="mb-2 flex gap-1">

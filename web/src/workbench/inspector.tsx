@@ -62,7 +62,7 @@ export function Inspector({ id, events, index, state, run, spans, fork, select }
 
 function Content({ id, event, run }: { id: Key; event: Event; run: Run | undefined }) {
   const facts: [string, string | undefined][] = [
-    ['time', new Date(event.timestamp * 1000).toLocaleString()],
+    ['time', new Date(event.timestamp * 1000).toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'medium' })],
     ['role', event.content?.role],
     ['run', event.invocationId],
     ['resumes', run?.resumes],
@@ -125,10 +125,10 @@ function StateDiff({ id, events, index, now }: { id: Key; events: Event[]; index
     <>
       <h2 className="label mb-1">changes by this event</h2>
       {changes.length === 0 ? <p className="mb-4 text-soft">None.</p> : <ul className="mb-4 space-y-1.5">{changes.map((c) => <ChangeView key={c.path.join('.')} change={c} />)}</ul>}
-      <h2 className="label mb-1">after it</h2>
+      <h2 className="label mb-1">state after this event</h2>
       <JsonView key={index} value={after} label="the state after it" />
       <details className="mt-4">
-        <summary className="label">before it</summary>
+        <summary className="label">state before this event</summary>
         <JsonView key={index} value={before} label="the state before it" />
       </details>
     </>

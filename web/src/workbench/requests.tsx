@@ -78,7 +78,7 @@ function LoginForm(props: Props) {
   return (
     <>
       <Heading title={host ? `Log in at ${host}` : 'A key is needed'}>
-        {props.pending.event.author} needs it to continue. {host && <>The provider sends you back to <code className="font-mono text-2xs">{redirect}</code>, which it has to know.</>}
+        {props.pending.event.author} needs it to continue. {host && <>The provider sends you back to <code className="font-mono text-2xs">{redirect}</code>, which must be registered there.</>}
       </Heading>
       {asked.scopes.length > 0 && (
         <dl className="mb-2.5">

@@ -71,7 +71,7 @@ export function TimelineView({ events, spans, runs, active, run: id, select, cho
                 ))}
               </span>
             )}
-            {usage?.totalTokenCount !== undefined && <span className="font-mono text-2xs text-faint">{count(usage.totalTokenCount)} tokens{run && <CostText cost={sumCosts([run])} className="ml-2" />}</span>}
+            {usage?.totalTokenCount !== undefined && <span className="font-mono text-2xs text-faint">{count(usage.totalTokenCount)} tokens{run && <> · <CostText cost={sumCosts([run])} /></>}</span>}
           </div>
         )}
       </div>

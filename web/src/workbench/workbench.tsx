@@ -196,7 +196,7 @@ function Ready({ model, snapshot }: { model: SessionModel; snapshot: Snapshot })
           aria-label="Details"
           ref={details}
           style={{ '--width': `${width.size}px`, '--height': `${height.size}%` } as React.CSSProperties}
-          className={`relative min-h-0 min-w-0 flex-col border-l bg-sheet lg:flex lg:w-(--width) lg:max-w-[70%] lg:shrink-0 ${pane === 'chat' ? 'hidden' : 'flex w-full'}`}
+          className={`relative min-h-0 min-w-0 flex-col bg-sheet lg:flex lg:border-l lg:w-(--width) lg:max-w-[70%] lg:shrink-0 ${pane === 'chat' ? 'hidden' : 'flex w-full'}`}
         >
           <Handle label="Width of the details" orientation="vertical" of={width} at={(e) => details.current!.getBoundingClientRect().right - e.clientX} step={-24} className="max-lg:hidden" />
           <div className={`relative min-h-0 flex-col lg:flex lg:max-h-(--height) lg:shrink-0 lg:border-b ${pane === 'run' ? 'flex flex-1' : 'hidden'}`}>

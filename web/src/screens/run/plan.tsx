@@ -48,7 +48,7 @@ export function ToolWarning({ recording, plan, effects }: { recording: Recording
   );
   return (
     <div className="space-y-2">
-      {called.length > 0 && <div><p>The run has called these, which are called again:</p>{list(called)}</div>}
+      {called.length > 0 && <div><p>These tools are called again:</p>{list(called)}</div>}
       {others.length > 0 && <details><summary className="text-soft">Models may also call {others.length} {others.length === 1 ? 'other tool' : 'other tools'}</summary>{list(others)}</details>}
     </div>
   );

@@ -4,7 +4,7 @@ import { useEffect, useMemo, useRef, useState } from 'react';
 import { calls } from '../../api/calls';
 import { ask } from '../../api/client';
 import type { AppInfo, Key, Recording, ReplayPlan, ReplayReport } from '../../api/types';
-import { callsTools, instructionsOf, modes, planOf, type Choice, type Mode } from '../../log/replaying';
+import { callsTools, isLive, instructionsOf, modes, planOf, type Choice, type Mode } from '../../log/replaying';
 import { Link, navigate, setQuery, to, useQuery } from '../../router';
 import { Dialog } from '../../ui/dialog';
 import { Icon } from '../../ui/icons';
@@ -78,6 +78,8 @@ function Ready({ id, run, recording }: { id: Key; run: string; recording: Record
     missing = (error as Error).message;
   }
   const tools = plan !== undefined && callsTools(plan, recording.steps);
+  // Tools that only read do no harm when they are called again.
+  const harmless = recording.steps.every((s, i) => s.kind !== 'tool' || !plan || !isLive(plan, s, i + 1) || effects.get(s.name) === 'pure');
   const since = mode === 'live' || mode === 'result';
   const repetition = query.get('repetition') ?? '';
   const report = reports.get(repetition);
@@ -121,13 +123,13 @@ function Ready({ id, run, recording }: { id: Key; run: string; recording: Record
       {mode !== 'exact' && mode !== 'calls' && (
         <div className={`rounded-lg border px-4 py-2.5 ${choice.liveTools ? 'border-bad/40 bg-badtint' : 'bg-sheet'}`}>
           <label className="flex items-start gap-2.5">
-            <input type="checkbox" checked={choice.liveTools} onChange={(e) => set({ liveTools: e.target.checked })} className="mt-0.5 size-4 accent-(--accent)" />
-            <span><b className="font-semibold">{since ? 'Call tools again from there on' : 'Call tools again'}</b><span className="block text-soft">{since && 'What they did before that call is not done again. '}With all their effects, as {id.user} with that user’s logins. Without it, tools answer what they answered, and a call that was not recorded ends the repetition.</span></span>
+            <input type="checkbox" checked={choice.liveTools} onChange={(e) => set({ liveTools: e.target.checked })} className="mt-0.5 size-4 shrink-0 accent-(--accent)" />
+            <span><b className="font-semibold">{since ? 'Call tools again from there on' : 'Call tools again'}</b><span className="block text-soft">Tools run with all their effects, as {id.user} with that user’s logins.{since && ' What they did before that call is not done again.'} Otherwise tools answer what was recorded, and a call that was not recorded ends the repetition.</span></span>
           </label>
           {choice.liveTools && <div className="mt-2 border-t border-bad/30 pt-2"><ToolWarning recording={recording} plan={plan} effects={effects} /></div>}
         </div>
       )}
-      {mode === 'calls' && tools && <div className="rounded-lg border border-bad/40 bg-badtint px-4 py-2.5"><ToolWarning recording={recording} plan={plan} effects={effects} /></div>}
+      {mode === 'calls' && tools && <div className={`rounded-lg border px-4 py-2.5 ${harmless ? 'bg-sheet' : 'border-bad/40 bg-badtint'}`}><ToolWarning recording={recording} plan={plan} effects={effects} /></div>}
       <div className="flex flex-wrap items-center gap-3">
         {running ? (
           <><Button command="Cancel the replay" icon="stop" tone="danger" onClick={() => (running.abort(), setRunning(undefined))}>Cancel</Button><span role="status" className="pulse text-busy">The run is repeated…</span></>
@@ -158,7 +160,7 @@ function sentence(plan: ReplayPlan, { steps }: Recording): string {
   const models = plan.liveModels || plan.from || plan.results || plan.live?.some((n) => steps[n - 1]?.kind === 'model');
   const tools = callsTools(plan, steps);
   if (!models && !tools) return 'No model and no tool is called, and no token is spent.';
-  return `${!models ? 'No model is asked.' : `${plan.model ? `${plan.model} is asked` : 'Models are asked'}, which needs tokens.`} ${tools ? 'Tools are called, with their effects.' : 'No tool is called.'}`;
+  return `${!models ? 'No model is called.' : `${plan.model ? `${plan.model} is called` : 'Models are called'}, which uses tokens.`} ${tools ? 'Tools are called.' : 'No tool is called.'}`;
 }
 
 /** What is known of a run that was not recorded. */

@@ -135,7 +135,7 @@ function Details({ step, pace, show }: { step: Step; pace: string[]; show: (even
   const { event } = step;
   const delta = { ...deltaOf(event), ...(step.answered ? deltaOf(step.answered) : {}) };
   const usage = event.usageMetadata;
-  const parts: [string, unknown][] = [['arguments', step.args], ['result', step.result], ['changes of the state', Object.keys(delta).length > 0 ? delta : undefined]];
+  const parts: [string, unknown][] = [['arguments', step.args], ['result', step.result], ['state changes', Object.keys(delta).length > 0 ? delta : undefined]];
   return (
     <div className="space-y-2 border-t bg-paper px-4 py-3 sm:pl-12" data-details>
       {step.text && (step.kind === 'text' ? <Markdown text={step.text} /> : <p className="json">{step.text}</p>)}
