@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -164,6 +165,6 @@ func shown(s *session.Session, err error) (*session.Session, error) {
 // mean nothing to others. The session itself is shared and stays as it is.
 func withoutSecrets(s *session.Session) *session.Session {
 	out := *s
-	out.State = redact.State(s.State)
+	out.State = maps.Clone(redact.State(s.State))
 	return &out
 }
