@@ -41,7 +41,7 @@ type loginListener struct {
 	base     string // the base URL of the server
 }
 
-func newDesk(redirect string) *loginListener {
+func newLoginListener(redirect string) *loginListener {
 	return &loginListener{redirect: redirect, back: make(chan string)}
 }
 

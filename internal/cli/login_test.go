@@ -177,7 +177,7 @@ func TestLoginByPaste(t *testing.T) {
 // does.
 func TestLoginAtAPort(t *testing.T) {
 	at := provider.Start(t, provider.Options{})
-	first := newDesk("")
+	first := newLoginListener("")
 	defer first.close()
 	free, err := first.listen(t.Context(), "")
 	if err != nil {
@@ -187,7 +187,7 @@ func TestLoginAtAPort(t *testing.T) {
 	p := openWith(t.Context(), t, calendar(t, at), runOptions{redirect: strings.Replace(free, "127.0.0.1", "localhost", 1)})
 	p.until(prompt)
 	callback := p.logsIn(at, p.asks(), true)
-	if taken, err := newDesk("").listen(t.Context(), free); err != nil || taken != free {
+	if taken, err := newLoginListener("").listen(t.Context(), free); err != nil || taken != free {
 		t.Errorf("a port that is taken: %s, %v", taken, err)
 	}
 	browse(t, strings.Replace(callback, "localhost", "127.0.0.1", 1))

@@ -135,7 +135,7 @@ func converse(ctx context.Context, env *Env, cfg parley.Config, opts runOptions)
 	if err != nil {
 		return err
 	}
-	desk := newDesk(opts.redirect)
+	desk := newLoginListener(opts.redirect)
 	defer desk.close()
 	talk := &chat{
 		server: srv, app: app.Name, user: opts.user, session: opts.session, interrupts: opts.interrupts, quit: quit,
