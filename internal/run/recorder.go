@@ -192,7 +192,7 @@ func (r *recorder) piece(ev *event.Event) (*event.Event, error) {
 	r.stamp(ev)
 	if len(ev.Actions.StateDelta) > 0 { // the whole event is sealed
 		shown := *ev
-		shown.Actions.StateDelta = withhold(redact.State(ev.Actions.StateDelta), session.State{})
+		shown.Actions.StateDelta = maps.Clone(withhold(redact.State(ev.Actions.StateDelta), session.State{}))
 		ev = &shown
 	}
 	return r.redactor.Piece(ev)
