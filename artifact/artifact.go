@@ -117,7 +117,7 @@ func (s *Store) Copy(ctx context.Context, from, to Place) error {
 	})
 	f := &files{store: s, place: from}
 	for _, key := range keys {
-		if err := f.copyObject(ctx, strings.TrimPrefix(key, from.dir()), to); err != nil && !errors.Is(err, ErrMissing) { // deleted in the meantime
+		if _, err := f.copyObject(ctx, strings.TrimPrefix(key, from.dir()), to, false); err != nil {
 			return fmt.Errorf("copy the artifacts of a session: %w", err)
 		}
 	}
@@ -125,18 +125,30 @@ func (s *Store) Copy(ctx context.Context, from, to Place) error {
 }
 
 // CopyVersions copies those versions of the files of a session to another session for
-// which which reports true, with their numbers.
-func (s *Store) CopyVersions(ctx context.Context, from, to Place, which func(*tool.Artifact) bool) error {
+// which which reports true, with their numbers. It replaces no versions. With names, it
+// copies only files with these names.
+func (s *Store) CopyVersions(ctx context.Context, from, to Place, which func(*tool.Artifact) bool, names ...string) error {
 	if !s.works() {
 		return nil
 	}
-	keys, err := s.objects.List(ctx, from.dir())
-	if err != nil {
-		return fmt.Errorf("copy artifacts: %w", err)
-	}
 	f := &files{store: s, place: from}
-	for _, key := range keys {
-		if err := f.copyVersion(ctx, key, to, which); err != nil && !errors.Is(err, ErrMissing) { // deleted in the meantime
+	dirs := []string{from.dir()}
+	if len(names) > 0 {
+		dirs = nil
+	}
+	for _, name := range names {
+		if !strings.HasPrefix(name, userPrefix) { // the session does not have it
+			dirs = append(dirs, f.dir(name))
+		}
+	}
+	for _, dir := range dirs {
+		keys, err := s.objects.List(ctx, dir)
+		for _, key := range keys {
+			if err == nil {
+				err = f.copyVersion(ctx, key, to, which)
+			}
+		}
+		if err != nil {
 			return fmt.Errorf("copy artifacts: %w", err)
 		}
 	}
@@ -153,26 +165,36 @@ func (f *files) copyVersion(ctx context.Context, key string, to Place, which fun
 	_, number, _ := strings.Cut(name[strings.LastIndexByte(name, '/')+1:], ".")
 	if version, err := strconv.ParseInt(number, 10, 64); err == nil { // a mark has none
 		r, err := f.record(ctx, key)
+		if errors.Is(err, ErrMissing) {
+			return nil // deleted in the meantime
+		}
 		if err != nil || !which(f.describe(r, version)) {
 			return err
 		}
 		if r.Data != "" { // content first: a record must not refer to missing content
-			if err := f.copyObject(ctx, r.Data, to); err != nil {
+			if found, err := f.copyObject(ctx, r.Data, to, false); err != nil || !found {
 				return err
 			}
 		}
 	}
-	return f.copyObject(ctx, name, to)
+	_, err := f.copyObject(ctx, name, to, true)
+	if errors.Is(err, ErrExists) {
+		return nil
+	}
+	return err
 }
 
-// copyObject copies an object of a session.
-func (f *files) copyObject(ctx context.Context, name string, to Place) error {
+// copyObject copies an object of a session. It reports false if there is none.
+func (f *files) copyObject(ctx context.Context, name string, to Place, fresh bool) (found bool, err error) {
 	content, err := f.store.objects.Get(ctx, f.place.dir()+name)
+	if errors.Is(err, ErrMissing) {
+		return false, nil
+	}
 	if err != nil {
-		return err
+		return false, err
 	}
 	defer content.Close()
-	return f.store.objects.Put(ctx, to.dir()+name, content, false)
+	return true, f.store.objects.Put(ctx, to.dir()+name, content, fresh)
 }
 
 func (s *Store) works() bool { return s != nil && s.objects != nil }

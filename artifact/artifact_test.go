@@ -444,8 +444,8 @@ func copied(k *kit) {
 	for _, name := range []string{"a", "a", "a", "b/c", "deleted", "user:d"} {
 		k.save(from, name, "in "+name)
 	}
-	pick := func(which func(*tool.Artifact) bool) {
-		err := k.store.CopyVersions(k.Context(), home, Place{App: home.App, User: home.User, Session: "copy"}, which)
+	pick := func(which func(*tool.Artifact) bool, names ...string) {
+		err := k.store.CopyVersions(k.Context(), home, Place{App: home.App, User: home.User, Session: "copy"}, which, names...)
 		if err != nil {
 			k.Fatal(err)
 		}
@@ -455,8 +455,13 @@ func copied(k *kit) {
 	if got := k.numbers(to, "a"); !slices.Equal(got, []int64{0, 1}) {
 		k.Errorf("the copy has the versions %v", got)
 	}
-	pick(func(a *tool.Artifact) bool { return a.Name != "a" || a.Version == 2 })
+	k.save(to, "b/c", "of the copy") // it is not replaced
+	pick(func(*tool.Artifact) bool { return true }, "a", "deleted", "user:d", "missing")
 	k.list(to, "a", "b/c", "deleted", "user:d")
+	pick(func(*tool.Artifact) bool { return true })
+	if got := k.read(to, "b/c", 0); got != "of the copy" {
+		k.Errorf("the copy has %q", got)
+	}
 	if got := k.numbers(to, "a"); !slices.Equal(got, []int64{0, 1, 2}) {
 		k.Errorf("the copy has the versions %v", got)
 	}

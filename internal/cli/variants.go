@@ -88,7 +88,11 @@ type variantTable struct {
 func newVariantTable(env *Env, plans []replay.Plan) *variantTable {
 	t := &variantTable{env: env, model: len("MODEL")}
 	for i := range plans {
-		t.model = max(t.model, utf8.RuneCountInString(plans[i].Model))
+		width := utf8.RuneCountInString(plans[i].Model)
+		if width == 0 { // that of the agent, which is not known yet
+			width = len("gemini-2.5-flash-lite")
+		}
+		t.model = max(t.model, width)
 	}
 	return t
 }

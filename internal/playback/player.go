@@ -239,7 +239,9 @@ func (p *player) repeat(s *replay.Step, tc *tool.Context) (any, error) {
 	}
 	if len(actions.ArtifactDelta) > 0 {
 		if err := p.saved(tc, actions.ArtifactDelta); err != nil {
-			p.stop(err)
+			if tc.Err() == nil {
+				p.stop(err)
+			}
 			return nil, err
 		}
 	}

@@ -225,9 +225,8 @@ func (s *Service) play(ctx context.Context, of *original, fork session.Key, reco
 	}}
 	p.saved = func(ctx context.Context, versions map[string]int64) error {
 		return s.Artifacts.CopyVersions(ctx, filesOf(of.session.Key), filesOf(fork), func(a *tool.Artifact) bool {
-			version, saved := versions[a.Name]
-			return saved && version == a.Version
-		})
+			return a.Version <= versions[a.Name] && !of.endedBefore(a)
+		}, slices.Collect(maps.Keys(versions))...)
 	}
 	p.may = func() error { return s.MaySpend(ctx, of.session.Key) }
 	p.spend = func(resp *model.Response) {
