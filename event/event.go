@@ -10,6 +10,7 @@ package event
 import (
 	"encoding/json"
 	"maps"
+	"math"
 	"slices"
 	"time"
 
@@ -130,14 +131,23 @@ type Usage struct {
 	Extra map[string]json.RawMessage
 }
 
-// Add adds the tokens of another call. It does not change Extra.
+// Add adds the tokens of another call. It does not change Extra. A sum that is too large
+// is the largest number.
 func (u *Usage) Add(other *Usage) {
-	u.Prompt += other.Prompt
-	u.Candidates += other.Candidates
-	u.Total += other.Total
-	u.CachedContent += other.CachedContent
-	u.Thoughts += other.Thoughts
-	u.ToolUsePrompt += other.ToolUsePrompt
+	count(&u.Prompt, other.Prompt)
+	count(&u.Candidates, other.Candidates)
+	count(&u.Total, other.Total)
+	count(&u.CachedContent, other.CachedContent)
+	count(&u.Thoughts, other.Thoughts)
+	count(&u.ToolUsePrompt, other.ToolUsePrompt)
+}
+
+func count(to *int64, n int64) {
+	if n > 0 && *to > math.MaxInt64-n { // providers choose the numbers
+		*to = math.MaxInt64
+		return
+	}
+	*to += n
 }
 
 // FunctionCalls returns the calls in the event's content, in order.

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -54,22 +55,32 @@ func (c *conn) storeSpent() error {
 	return nil
 }
 
+var (
+	sqlAddUsage = `INSERT INTO usage (day, app, user, runs, prompt, candidates, total, cached, thoughts, tool_prompt)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+		ON CONFLICT DO UPDATE SET ` + added("runs", "prompt", "candidates", "total", "cached", "thoughts", "tool_prompt")
+	sqlAddModelUsage = `INSERT INTO model_usage (day, app, user, ` + modelColumns + `) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+		ON CONFLICT DO UPDATE SET ` + added("prompt", "candidates", "total", "cached", "thoughts", "tool_prompt", "nanos", "unpriced")
+)
+
+// added returns assignments that add to columns. Providers choose the numbers: a sum that
+// is no integer any more must not make the transaction fail.
+func added(columns ...string) string {
+	for i, name := range columns {
+		columns[i] = fmt.Sprintf("%s = min(%[1]s + excluded.%[1]s, %d)", name, math.MaxInt64)
+	}
+	return strings.Join(columns, ", ")
+}
+
 // addUsage adds to the usage of a user on a day.
 func (c *conn) addUsage(day, app, user string, s *session.Usage) error {
 	u := &s.Tokens
-	err := c.exec(`INSERT INTO usage (day, app, user, runs, prompt, candidates, total, cached, thoughts, tool_prompt)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-		ON CONFLICT DO UPDATE SET runs = runs + excluded.runs, prompt = prompt + excluded.prompt, candidates = candidates + excluded.candidates,
-			total = total + excluded.total, cached = cached + excluded.cached, thoughts = thoughts + excluded.thoughts,
-			tool_prompt = tool_prompt + excluded.tool_prompt`,
+	err := c.exec(sqlAddUsage,
 		day, app, user, s.Runs, u.Prompt, u.Candidates, u.Total, u.CachedContent, u.Thoughts, u.ToolUsePrompt)
 	for i := 0; err == nil && i < len(s.Models); i++ {
 		m := &s.Models[i]
 		u := &m.Tokens
-		err = c.exec(`INSERT INTO model_usage (day, app, user, `+modelColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-			ON CONFLICT DO UPDATE SET prompt = prompt + excluded.prompt, candidates = candidates + excluded.candidates,
-				total = total + excluded.total, cached = cached + excluded.cached, thoughts = thoughts + excluded.thoughts,
-				tool_prompt = tool_prompt + excluded.tool_prompt, nanos = nanos + excluded.nanos, unpriced = unpriced + excluded.unpriced`,
+		err = c.exec(sqlAddModelUsage,
 			day, app, user, m.Model, u.Prompt, u.Candidates, u.Total, u.CachedContent, u.Thoughts, u.ToolUsePrompt, m.Nanos, m.Unpriced)
 	}
 	return err

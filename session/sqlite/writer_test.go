@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"runtime"
 	"sync"
 	"testing"
@@ -259,5 +260,27 @@ func TestWriterUsage(t *testing.T) {
 	}
 	if want := (map[string][3]int64{"u": {4, 10, 10}, "v": {2, 4, 4}}); !maps.Equal(got, want) {
 		t.Errorf("usage is %v, want %v", got, want)
+	}
+}
+
+// Numbers of tokens that are too large in sum do not make transactions fail.
+func TestWriterUsageIsBounded(t *testing.T) {
+	t.Parallel()
+	s := opened(t, file(t), session.Options{})
+	use := func(c *conn) error {
+		u := event.Usage{Total: math.MaxInt64 - 1}
+		c.use(session.Key{App: "a", User: "u"}, 1, &u, []session.ModelUsage{{Model: "m", Tokens: u}})
+		return nil
+	}
+	for range 2 {
+		for i, err := range gathered(t, s, use, use, setting("a", nil)) {
+			if err != nil {
+				t.Errorf("operation %d: %v", i, err)
+			}
+		}
+	}
+	list, _, err := s.Usage(t.Context(), session.UsageQuery{From: "0000-00-00", To: "9999-99-99", By: session.ByApp}, session.Page{})
+	if err != nil || len(list) != 1 || list[0].Runs != 4 || list[0].Tokens.Total != math.MaxInt64 {
+		t.Errorf("the usage is %+v, %v", list, err)
 	}
 }
