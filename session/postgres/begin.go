@@ -131,7 +131,7 @@ func (s *backend) Begin(ctx context.Context, run session.NewRun) (*session.Begun
 				return err
 			}
 		}
-		return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
+		return transact(ctx, conn, func(tx pgx.Tx) error {
 			begun, err = b.slow(ctx, tx, again)
 			if violates(err) == runIDs {
 				err = session.ErrRunExists

@@ -126,7 +126,7 @@ func (s *backend) Claim(ctx context.Context, key session.Key, read session.Read)
 	err := s.write(ctx, "claiming a run", func(ctx context.Context, conn *pgxpool.Conn, again bool) error {
 		b := &pgx.Batch{}
 		try := tries.next(b)
-		b.Queue(sqlLock, digest[:])
+		b.Queue(sqlLockRow, digest[:])
 		b.Queue(sqlClaim, digest[:], s.owner, s.lease, mark, again, try)
 		b.Queue(sqlJournal, digest[:])
 		queueRead(b, key, read)

@@ -89,6 +89,10 @@ const (
 	` + putEvents + `, ` + putState + `
 	SELECT seq - $2::bigint FROM s`
 
+	// sqlLockRow does not wait for transactions that only keep the session from being
+	// deleted, as those that index texts do: their process may be stopped.
+	sqlLockRow = `SELECT ordinal, seq FROM parley_sessions WHERE digest = $1 FOR NO KEY UPDATE`
+
 	sqlLock = `SELECT ordinal, seq FROM parley_sessions WHERE digest = $1 FOR UPDATE`
 
 	sqlFindEntry = `SELECT seq FROM parley_events
@@ -327,7 +331,7 @@ func (s *backend) extend(ctx context.Context, what string, c *changes, epoch int
 // checks whether the entries exist, and if not, it writes them in a way that
 // disables an earlier attempt that is still in progress.
 func (c *changes) again(ctx context.Context, conn *pgxpool.Conn, sql string, args []any) (base int64, err error) {
-	err = pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
+	err = transact(ctx, conn, func(tx pgx.Tx) error {
 		var ordinal, seq int64
 		if err := tx.QueryRow(ctx, sqlLock, args[0]).Scan(&ordinal, &seq); err != nil {
 			return err

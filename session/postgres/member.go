@@ -60,7 +60,7 @@ var errOccupied = errors.New("two databases of the list have sessions: one that 
 // will be greater than least. users says whether it has all users, or none.
 func (s *backend) settle(ctx context.Context, number int64, name string, least map[string]int64, users bool, first string) error {
 	err := s.write(ctx, "giving the database a name", func(ctx context.Context, conn *pgxpool.Conn, _ bool) error {
-		return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
+		return transact(ctx, conn, func(tx pgx.Tx) error {
 			if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock($1::bigint)`, int64(migrationLock)); err != nil {
 				return err
 			}
@@ -157,7 +157,7 @@ func (s *backend) advance(ctx context.Context, past map[string]int64) error {
 		return nil
 	}
 	return s.write(ctx, "advancing the numbers of the database", func(ctx context.Context, conn *pgxpool.Conn, _ bool) error {
-		return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
+		return transact(ctx, conn, func(tx pgx.Tx) error {
 			for _, counter := range behind {
 				if err := spread(ctx, tx, counter, s.member.number, past[counter]+slack); err != nil {
 					return err
@@ -171,7 +171,7 @@ func (s *backend) advance(ctx context.Context, past map[string]int64) error {
 // register adds a database to the list in the first one, and returns its number.
 func (s *backend) register(ctx context.Context, name string) (number int64, err error) {
 	err = s.write(ctx, "registering a database", func(ctx context.Context, conn *pgxpool.Conn, _ bool) error {
-		return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
+		return transact(ctx, conn, func(tx pgx.Tx) error {
 			if _, err := tx.Exec(ctx, `LOCK TABLE parley_members IN SHARE ROW EXCLUSIVE MODE`); err != nil {
 				return err
 			}

@@ -55,7 +55,7 @@ func (s *backend) Remember(ctx context.Context, key session.Key, all []*session.
 	digest, owner := key.Digest(), key.OwnerDigest()
 	// It is idempotent.
 	return s.write(ctx, "remembering a session", func(ctx context.Context, conn *pgxpool.Conn, _ bool) error {
-		return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
+		return transact(ctx, conn, func(tx pgx.Tx) error {
 			var ordinal int64
 			if err := tx.QueryRow(ctx, sqlRememberLock, digest[:]).Scan(&ordinal); none(err) {
 				return session.ErrNotFound
@@ -178,7 +178,7 @@ func (s *backend) DeleteMemory(ctx context.Context, app, user string, id int64) 
 func (s *backend) EditMemory(ctx context.Context, app, user string, id int64, content []byte, words []string) error {
 	owner := session.Key{App: app, User: user}.OwnerDigest()
 	return s.write(ctx, "editing a memory", func(ctx context.Context, conn *pgxpool.Conn, again bool) error {
-		return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
+		return transact(ctx, conn, func(tx pgx.Tx) error {
 			tag, err := tx.Exec(ctx, sqlEditMemory, id, owner[:], content)
 			if err != nil {
 				return err

@@ -282,3 +282,42 @@ func TestTransactions(t *testing.T) {
 		t.Errorf("%d transactions for %d runs, and at most %d of them for others", commits, runs, others)
 	}
 }
+
+// A process that is stopped while it indexes the texts of a session holds its locks: other
+// processes take the run over nevertheless.
+func TestClaimBesideAStoppedIndexer(t *testing.T) {
+	t.Parallel()
+	database := spare.database(t)
+	a, b := open(t, database, session.Options{Lease: -1}), open(t, database, session.Options{Lease: time.Minute})
+	if _, err := a.Create(t.Context(), session.NewSession{Key: key("s")}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := a.Begin(t.Context(), session.NewRun{ID: "run", Key: key("s"), Request: request, Message: say("m")}); err != nil {
+		t.Fatal(err)
+	}
+	conn, err := pgx.Connect(t.Context(), database)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(context.WithoutCancel(t.Context()))
+	tx, err := conn.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tx.Exec(t.Context(), "SELECT FROM parley_sessions FOR KEY SHARE"); err != nil {
+		t.Fatal(err)
+	}
+	taken, err := b.Claim(t.Context(), key("s"), session.Read{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.StopRun(t.Context(), key("s"), "run", session.StopCancel); err != nil {
+		t.Error(err)
+	}
+	if err := b.Append(t.Context(), key("s"), taken.Run.Epoch, nil, say("on")); err != nil {
+		t.Error(err)
+	}
+	if _, err := b.End(t.Context(), key("s"), taken.Run.Epoch, session.End{Status: session.Completed}); err != nil {
+		t.Error(err)
+	}
+}

@@ -133,7 +133,7 @@ func (s *backend) Recordings(ctx context.Context, key session.Key, run string) (
 // SweepRecordings implements session.Recordings.
 func (s *backend) SweepRecordings(ctx context.Context, age time.Duration) (done bool, err error) {
 	err = s.write(ctx, "deleting old recordings", func(ctx context.Context, conn *pgxpool.Conn, _ bool) error {
-		return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
+		return transact(ctx, conn, func(tx pgx.Tx) error {
 			rows, err := tx.Query(ctx, sqlSweptSessions, micros(age), int64(sweepRecordings))
 			if err != nil {
 				return err

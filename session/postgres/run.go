@@ -151,7 +151,7 @@ func (s *backend) StopRun(ctx context.Context, key session.Key, id string, how s
 	delivers := false
 	err = s.write(ctx, "stopping a run", func(ctx context.Context, conn *pgxpool.Conn, _ bool) (err error) {
 		b := &pgx.Batch{}
-		b.Queue(sqlLock, digest[:])
+		b.Queue(sqlLockRow, digest[:])
 		b.Queue(sqlStop, digest[:], wellFormed(id), string(how))
 		b.Queue(sqlRun, digest[:], wellFormed(id))
 		results := conn.SendBatch(ctx, b)

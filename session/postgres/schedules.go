@@ -157,7 +157,7 @@ func storeSchedule(ctx context.Context, conn *pgxpool.Conn, put *session.Schedul
 		return err
 	}
 	// Nothing else shows that the user is in this database.
-	return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
+	return transact(ctx, conn, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, sqlShareSlot, slotLock, slotOf(put.Key())); err != nil {
 			return err
 		}

@@ -115,7 +115,7 @@ func (s *backend) PutSecret(ctx context.Context, secret *session.Secret) (int64,
 		}
 		var err error
 		if secret.Session == "" && secret.Version == 0 { // nothing else shows that the user is in this database
-			err = pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
+			err = transact(ctx, conn, func(tx pgx.Tx) error {
 				if _, err := tx.Exec(ctx, sqlShareSlot, slotLock, slotOf(secret.Key())); err != nil {
 					return err
 				}

@@ -182,7 +182,7 @@ func (s *backend) index(ctx context.Context, keys []session.Key, ordinals []int6
 		if len(all) == 0 {
 			return nil
 		}
-		return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
+		return transact(ctx, conn, func(tx pgx.Tx) error {
 			later, err = s.indexAll(ctx, tx, all)
 			return err
 		})

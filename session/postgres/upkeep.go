@@ -103,7 +103,7 @@ func (s *backend) sweep(ctx context.Context, ordinals []int64, ttl int64) ([]ses
 	var gone []session.Key
 	err := s.write(ctx, "deleting old sessions", func(ctx context.Context, conn *pgxpool.Conn, _ bool) error {
 		gone = nil
-		return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
+		return transact(ctx, conn, func(tx pgx.Tx) error {
 			rows, err := tx.Query(ctx, sqlSweepLock, ordinals, ttl)
 			if err != nil {
 				return err
@@ -172,7 +172,7 @@ func (s *backend) walk(ctx context.Context, after, limit int64) (found []walked,
 // Rebuild implements session.Upkeep.
 func (s *backend) Rebuild(ctx context.Context, key session.Key) (changed bool, err error) {
 	err = s.write(ctx, "rebuilding a session", func(ctx context.Context, conn *pgxpool.Conn, again bool) error {
-		return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
+		return transact(ctx, conn, func(tx pgx.Tx) error {
 			found, err := rebuild(ctx, tx, key)
 			if err == nil && found {
 				digest := key.Digest()
