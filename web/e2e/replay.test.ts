@@ -136,7 +136,7 @@ test('calls are chosen one by one, and tools from a step on', async () => {
   await page.getByText('Choose the calls that are made again.').waitFor();
   await page.getByRole('checkbox', { name: 'Make call 2 again, look_up' }).check();
   await expect.poll(() => page.locator('[data-answer=live]').count()).toBe(1);
-  await page.getByText('No model is asked. Tools are called, with their effects.').waitFor();
+  await page.getByText('No model is called. Tools are called.').waitFor();
   await look(page, 'replay-calls');
   await page.getByRole('button', { name: 'Replay', exact: true }).click();
   await page.getByRole('dialog', { name: 'Call tools again?' }).getByRole('button', { name: 'Call them', exact: true }).click();

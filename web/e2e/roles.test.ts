@@ -31,7 +31,7 @@ test.each([
     await page.getByLabel('API key').fill(token);
     await page.keyboard.press('Enter');
     await page.getByText('It is sunny in Oslo.').first().waitFor();
-    const why = role === 'reviewer' ? 'You are a reviewer' : 'You can read, and change nothing.';
+    const why = role === 'reviewer' ? 'You are a reviewer' : 'You can read, but not change anything.';
     await page.locator('[data-refused]').getByText(why).waitFor();
     expect(await page.getByLabel('Message').count()).toBe(0);
     if (size === 'desktop') expect(await page.getByRole('button', { name: /^Sign out/ }).innerText()).toContain(role);

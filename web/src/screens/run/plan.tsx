@@ -7,7 +7,7 @@ import { Author, Field } from '../../ui/parts';
 
 export const modeNames: Record<Mode, [string, string]> = {
   exact: ['Exact', 'Does today’s code still do the same? Nothing is called.'],
-  model: ['Another model', 'Models are asked; tools answer what they answered.'],
+  model: ['Another model', 'Models are called; tools answer what was recorded.'],
   instruction: ['Another instruction', 'One agent gets another text; models are asked.'],
   result: ['Another tool result', 'A tool answers something else; models are asked from there on.'],
   live: ['Live from a step on', 'Recorded until a call; models are asked from there on.'],
