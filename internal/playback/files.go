@@ -3,16 +3,9 @@ package playback
 import (
 	"time"
 
-	"github.com/parley-run/parley/artifact"
 	"github.com/parley-run/parley/event"
-	"github.com/parley-run/parley/session"
 	"github.com/parley-run/parley/tool"
 )
-
-// filesOf is where the files of a session are.
-func filesOf(key session.Key) artifact.Place {
-	return artifact.Place{App: key.App, User: key.User, Session: key.ID}
-}
 
 // version is one version of a file.
 type version struct {

@@ -146,13 +146,13 @@ func (s *Service) Replay(ctx context.Context, key session.Key, runID, id string,
 	if err != nil {
 		return nil, err
 	}
-	if err := s.Artifacts.CopyVersions(ctx, filesOf(key), filesOf(fork), seen); err != nil {
+	if err := s.Artifacts.CopyVersions(ctx, run.FilesOf(key), run.FilesOf(fork), seen); err != nil {
 		return nil, err
 	}
 	stored := false
 	defer func() {
 		if !stored {
-			_ = s.Artifacts.Remove(context.WithoutCancel(ctx), filesOf(fork))
+			_ = s.Artifacts.Remove(context.WithoutCancel(ctx), run.FilesOf(fork))
 		}
 	}()
 	report, entries, err := s.play(ctx, of, fork, recording, &plan)
@@ -224,7 +224,7 @@ func (s *Service) play(ctx context.Context, of *original, fork session.Key, reco
 		}
 	}}
 	p.saved = func(ctx context.Context, versions map[string]int64) error {
-		return s.Artifacts.CopyVersions(ctx, filesOf(of.session.Key), filesOf(fork), func(a *tool.Artifact) bool {
+		return s.Artifacts.CopyVersions(ctx, run.FilesOf(of.session.Key), run.FilesOf(fork), func(a *tool.Artifact) bool {
 			return a.Version <= versions[a.Name] && !of.endedBefore(a)
 		}, slices.Collect(maps.Keys(versions))...)
 	}

@@ -15,8 +15,8 @@ import (
 	"github.com/parley-run/parley/tool"
 )
 
-// filesOf returns the scope of the files of a session.
-func filesOf(key session.Key) artifact.Place {
+// FilesOf returns the scope of the files of a session.
+func FilesOf(key session.Key) artifact.Place {
 	return artifact.Place{App: key.App, User: key.User, Session: key.ID}
 }
 
@@ -28,7 +28,7 @@ type turnFiles turn
 
 var _ tool.Artifacts = (*turnFiles)(nil)
 
-func (f *turnFiles) all() tool.Artifacts { return f.engine.cfg.Artifacts.In(filesOf(f.req.Key)) }
+func (f *turnFiles) all() tool.Artifacts { return f.engine.cfg.Artifacts.In(FilesOf(f.req.Key)) }
 
 func (f *turnFiles) clean(text string) string { return agentrt.ScrubText(f.creds, text) }
 
@@ -78,7 +78,7 @@ func (u *upkeep) removeFiles(ctx context.Context, gone []session.Key) {
 			continue // a new session has the same name
 		}
 		if errors.Is(err, session.ErrNotFound) {
-			err = e.cfg.Artifacts.Remove(ctx, filesOf(key))
+			err = e.cfg.Artifacts.Remove(ctx, FilesOf(key))
 		}
 		if err != nil {
 			e.cfg.Log.Warn("could not delete the artifacts of an old session", "app", key.App, "user", key.User, "session_id", key.ID, "err", err)
@@ -114,7 +114,7 @@ func (a *admission) saveFiles(ctx context.Context) error {
 	if _, err := a.session(ctx); err != nil {
 		return err
 	}
-	files, invocation := a.engine.cfg.Artifacts.In(filesOf(req.Key)), a.turn.id
+	files, invocation := a.engine.cfg.Artifacts.In(FilesOf(req.Key)), a.turn.id
 	message := &event.Content{Role: req.Message.Role, Parts: slices.Clone(req.Message.Parts)}
 	req.ArtifactDelta = map[string]int64{}
 	for i, part := range message.Parts {

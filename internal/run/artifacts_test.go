@@ -25,7 +25,7 @@ func TestFilesOfOldSessionsAreDeleted(t *testing.T) {
 		})
 		defer e.Shutdown(t.Context())
 		key := session.Key{App: "app", User: "u", ID: "s"}
-		in := files.In(filesOf(key))
+		in := files.In(FilesOf(key))
 		save := func(name string) {
 			t.Helper()
 			if _, err := in.Save(t.Context(), tool.Artifact{Name: name}, strings.NewReader("x")); err != nil {

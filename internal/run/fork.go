@@ -86,7 +86,7 @@ func (e *Engine) Fork(ctx context.Context, from session.Key, at Cut, id string) 
 	if err != nil {
 		return nil, fmt.Errorf("fork session: %w", err)
 	}
-	if err := e.cfg.Artifacts.Copy(ctx, filesOf(from), filesOf(made.Key)); err != nil {
+	if err := e.cfg.Artifacts.Copy(ctx, FilesOf(from), FilesOf(made.Key)); err != nil {
 		return nil, errors.Join(err, e.Delete(context.WithoutCancel(ctx), made.Key))
 	}
 	return made, nil

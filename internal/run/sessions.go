@@ -177,7 +177,7 @@ func (e *Engine) Delete(ctx context.Context, key session.Key) error {
 	}
 	// Delete the files first: a failed deletion can be repeated as long as the
 	// session exists.
-	if err := e.cfg.Artifacts.Remove(ctx, filesOf(key)); err != nil {
+	if err := e.cfg.Artifacts.Remove(ctx, FilesOf(key)); err != nil {
 		return err
 	}
 	if err := e.cfg.Store.Delete(ctx, key); err != nil {
