@@ -176,10 +176,13 @@ func TestHTTPSClient(t *testing.T) {
 func TestHTTPParser(t *testing.T) {
 	t.Parallel()
 	head := "HTTP/1.1 200 OK\r\n"
+	// Bytes after the end of a response are an error if they come with it, and
+	// nobody reads them if they come later: they are sent in one piece only.
+	surplus := head + "Content-Length: 3\r\nConnection: close\r\n\r\nabcdef"
 	responses := []string{
+		surplus,
 		head + "Content-Length: 3\r\n\r\nabc",
 		head + "Content-Length: 3\r\n\r\nab",
-		head + "Content-Length: 3\r\nConnection: close\r\n\r\nabcdef",
 		head + "\r\nuntil the end",
 		"HTTP/1.0 200 OK\r\n\r\nold",
 		"HTTP/1.0 200\r\nConnection: keep-alive\r\nContent-Length: 1\r\n\r\nx",
@@ -239,8 +242,11 @@ func TestHTTPParser(t *testing.T) {
 			req.on("information", (i) => info.push(i.statusCode, i.rawHeaders)).on("error", (e) => done(e.code?.startsWith("HPE_") ? "Parse Error" : [e.message, e.code])); });
 		return [parts, info, end]; };`
 	var codes []string
-	for i := range responses {
-		codes = append(codes, fmt.Sprintf(`of("/%d/100000")`, i), fmt.Sprintf(`of("/%d/1")`, i))
+	for i, text := range responses {
+		codes = append(codes, fmt.Sprintf(`of("/%d/100000")`, i))
+		if text != surplus {
+			codes = append(codes, fmt.Sprintf(`of("/%d/1")`, i))
+		}
 	}
 	compareWithNode(t, imports, codes...)
 }
