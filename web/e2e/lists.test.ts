@@ -20,7 +20,11 @@ test('the sessions open with one request for one page', async () => {
   // The page looks for new ones from time to time, in the same way.
   expect(new Set(asked.filter((url) => !url.includes('/assets/') && !url.includes('/ui/'))).size).toBe(1);
   await page.getByRole('button', { name: 'Show more', exact: true }).click();
-  await expect.poll(() => page.locator('tbody tr').count()).toBe(100);
+  // Of long lists, only what can be seen is in the document.
+  await page.locator('table[aria-rowcount="101"]').waitFor();
+  await page.locator('#main').evaluate((el) => void (el.scrollTop = el.scrollHeight));
+  await page.locator('tr[aria-rowindex="101"]').waitFor();
+  expect(await page.locator('tbody tr').count()).toBeLessThan(100);
   await page.getByLabel('Search sessions').fill('talk 11');
   await expect.poll(() => page.locator('tbody tr').count()).toBe(11); // 11 and 110 to 119
   await page.getByLabel('Search sessions').fill('talk 11 parity:odd');

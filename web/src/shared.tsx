@@ -8,6 +8,7 @@ import { seconds } from './log/timeline';
 import { toggleTheme } from './theme';
 import { Icon, Mark } from './ui/icons';
 import { Button, Empty, Loading, Problem } from './ui/parts';
+import { Virtual } from './ui/virtual';
 import { isPicture } from './workbench/files';
 import { Frame, PartView } from './workbench/rowview';
 
@@ -73,18 +74,20 @@ export default function SharedScreen() {
 }
 
 function Conversation({ of, base }: { of: Shared; base: string }) {
+  const starts = new Map([...of.events].reverse().map((e) => [e.turn, e.timestamp]));
   return (
     <div className="mx-auto max-w-[980px] pb-8">
       <p data-about className="px-4 py-3 text-soft md:px-6">
         A conversation as it was on <time dateTime={new Date(of.shareTime * 1000).toISOString()}>{day(of.shareTime)}</time>. {of.includeTools ? 'Tool calls are shown.' : 'Tool calls are not shown.'} The link works until {day(of.expireTime)}.
       </p>
       <ol aria-label="Events">
-        {of.events.map((event, i) => {
+        <Virtual as="li" items={of.events} keyOf={(_, i) => String(i)} height={44} draw={(event, measured) => {
+          const i = measured['data-index'];
           const before = of.events[i - 1];
           const first = event.turn !== before?.turn;
-          const start = of.events.find((e) => e.turn === event.turn)!.timestamp;
+          const start = starts.get(event.turn)!;
           return (
-            <li key={i} data-row className="[contain-intrinsic-size:auto_44px] [content-visibility:auto]">
+            <li {...measured} data-row className="flow-root">
               {first && i > 0 && <div className="ml-[40px] h-4 border-l border-l-rule md:ml-[60px]" aria-hidden="true" />}
               <Frame
                 number={i + 1}
@@ -99,7 +102,7 @@ function Conversation({ of, base }: { of: Shared; base: string }) {
               </Frame>
             </li>
           );
-        })}
+        }} />
       </ol>
     </div>
   );

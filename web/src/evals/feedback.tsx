@@ -9,6 +9,7 @@ import { UserFilter } from '../ui/filters';
 import { More } from '../ui/more';
 import { Button, Empty, Loading, Problem, When } from '../ui/parts';
 import { Screen } from '../ui/screen';
+import { Virtual, type Measured } from '../ui/virtual';
 import { evalCalls, toEvals, type GivenFeedback } from './api';
 import { Keep, Thumb } from './turn';
 
@@ -50,8 +51,8 @@ export default function FeedbackScreen({ app }: { app: string }) {
           </Empty>
       )}
       {rows.length > 0 && (
-        <ul aria-label="Feedback" className="divide-y rounded-lg border border-line bg-sheet">
-          {rows.map((one) => <Row key={`${one.userId} ${one.sessionId} ${one.runId} ${one.author}`} app={app} one={one} />)}
+        <ul aria-label="Feedback" className="overflow-hidden rounded-lg border border-line bg-sheet">
+          <Virtual as="li" items={rows} keyOf={(one) => `${one.userId} ${one.sessionId} ${one.runId} ${one.author}`} height={82} draw={(one, measured) => <Row app={app} one={one} measured={measured} />} />
         </ul>
       )}
       <More of={list} label={rows.length === 0 ? 'Search older feedback' : 'Show more'} />
@@ -59,12 +60,12 @@ export default function FeedbackScreen({ app }: { app: string }) {
   );
 }
 
-function Row({ app, one }: { app: string; one: GivenFeedback }) {
+function Row({ app, one, measured }: { app: string; one: GivenFeedback; measured: Measured }) {
   const developer = useCaller()?.developer;
   const id = { app, user: one.userId, session: one.sessionId };
   const href = to.session(id) + (one.eventId ? `?event=${encodeURIComponent(one.eventId)}` : '');
   return (
-    <li data-opinion={one.runId} className="flex flex-wrap items-start gap-x-3 gap-y-1 px-4 py-2.5 hover:bg-paper">
+    <li {...measured} data-opinion={one.runId} className="border-t data-[index=0]:border-t-0 flex flex-wrap items-start gap-x-3 gap-y-1 px-4 py-2.5 hover:bg-paper">
       <Rating of={one.rating} />
       <Link href={href} className="group min-w-0 flex-1 basis-56">
         {one.note && <span className="block font-medium whitespace-pre-line [overflow-wrap:anywhere] group-hover:underline">{one.note}</span>}

@@ -5,6 +5,7 @@ import { ask } from '../api/client';
 import { Link, navigate } from '../router';
 import { Button, Loading, Problem, When } from '../ui/parts';
 import { Table, type Column } from '../ui/table';
+import { Virtual } from '../ui/virtual';
 import { evalCalls, toEvals, type Outcome } from './api';
 import { metricName, number } from './parts';
 import { variantName } from '../ui/variantform';
@@ -20,7 +21,7 @@ export function History({ app, set }: { app: string; set?: string }) {
   const list = history.data;
   if (list.length === 0) return <p className="text-soft">There are no results yet. They are kept in <code className="font-mono text-xs">.adk/eval_history</code> of the application.</p>;
   const metrics = [...new Set(list.flatMap((one) => Object.keys(one.scores)))].sort();
-  const columns: Column[] = [{ name: 'compare' }, { name: 'result' }, ...(set ? [] : [{ name: 'set' }]), { name: 'version', from: 'sm' }, ...metrics.map((m): Column => ({ name: metricName(m), from: 'sm' }))];
+  const columns: Column[] = [{ name: 'compare' }, { name: 'result' }, ...(set ? [] : [{ name: 'set' }]), { name: 'version', from: 'sm' }, ...metrics.map((m): Column => ({ name: metricName(m), from: 'sm', end: true }))];
   const toggle = (id: string) => setChosen(chosen.includes(id) ? chosen.filter((c) => c !== id) : [...chosen, id].slice(-2));
   return (
     <>
@@ -29,9 +30,9 @@ export function History({ app, set }: { app: string; set?: string }) {
         <Button command disabled={chosen.length !== 2} onClick={() => navigate(toEvals.result(app, chosen[0]!, chosen[1]))}>Compare two results</Button>
         {chosen.length !== 2 && <span className="text-xs text-faint">Choose two.</span>}
       </div>
-      <Table columns={columns}>
-        {list.map((one) => (
-          <tr key={one.evalSetResultId} data-result={one.evalSetResultId} className="border-t hover:bg-paper">
+      <Table columns={columns} rows={list.length}>
+        <Virtual as="tr" items={list} keyOf={(one) => one.evalSetResultId} height={33} draw={(one, measured) => (
+          <tr {...measured} data-result={one.evalSetResultId} className="border-t hover:bg-paper">
             <td className="px-4 py-1.5"><input type="checkbox" checked={chosen.includes(one.evalSetResultId)} onChange={() => toggle(one.evalSetResultId)} aria-label={`Compare the result of ${new Date(one.creationTimestamp * 1000).toLocaleString()}`} /></td>
             <td className="w-full px-2 py-1.5 whitespace-nowrap">
               <Link href={toEvals.result(app, one.evalSetResultId)} className="font-medium hover:underline">
@@ -42,10 +43,10 @@ export function History({ app, set }: { app: string; set?: string }) {
             </td>
             {!set && <td className="px-2 py-1.5">{one.evalSetId}</td>}
             <td className="px-2 py-1.5 font-mono text-xs text-soft max-sm:hidden" title={one.code}>{one.code ? one.code.slice(0, 8) : 'unknown'}</td>
-            {metrics.map((m) => <td key={m} className="px-2 py-1.5 font-mono text-xs max-sm:hidden">{one.scores[m] === undefined ? '' : number(one.scores[m])}</td>)}
+            {metrics.map((m) => <td key={m} className="px-2 py-1.5 text-right font-mono text-xs max-sm:hidden">{one.scores[m] === undefined ? '' : number(one.scores[m])}</td>)}
             <td className="pr-2" />
           </tr>
-        ))}
+        )} />
       </Table>
     </>
   );

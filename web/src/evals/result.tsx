@@ -1,8 +1,8 @@
 import { useQuery } from '@tanstack/react-query';
-import { useState, type ReactNode } from 'react';
 
 import { ask } from '../api/client';
 import { Link, to, useQuery as useAddressQuery } from '../router';
+import { Fold, useFolds, type Folds } from '../ui/fold';
 import { Download, Loading, Problem, When } from '../ui/parts';
 import { Screen } from '../ui/screen';
 import { variantName } from '../ui/variantform';
@@ -48,7 +48,7 @@ function About({ result }: { result: Result }) {
 /** The cases of a result. Those that are not seen, and turns that are folded, are not compared. */
 function Outcomes({ app, list }: { app: string; list: CaseResult[] }) {
   const folds = useFolds();
-  return <Virtual items={list} keyOf={(_, i) => String(i)} height={220} draw={(c, measured) => <div key={measured['data-index']} {...measured} className="flow-root"><CaseOutcome app={app} one={c} folds={folds} /></div>} />;
+  return <Virtual items={list} keyOf={(_, i) => String(i)} height={220} draw={(c, measured) => <div {...measured} className="flow-root"><CaseOutcome app={app} one={c} folds={folds} /></div>} />;
 }
 
 function CaseOutcome({ app, one, folds }: { app: string; one: CaseResult; folds: Folds }) {
@@ -62,39 +62,20 @@ function CaseOutcome({ app, one, folds }: { app: string; one: CaseResult; folds:
         <Scores list={one.overallEvalMetricResults} />
         {one.evalMetricResultPerInvocation.map((turn, i) => (
           <Fold
-            key={i} id={JSON.stringify([one.evalId, i])} folds={folds} open={one.finalEvalStatus !== 1}
-            summary={<>Turn {i + 1}: <span className="text-soft">{textOfContent(turn.expectedInvocation.userContent).slice(0, 140)}</span></>}
+            key={i} id={JSON.stringify([one.evalId, i])} folds={folds} open={one.finalEvalStatus !== 1} className="border-t pt-2"
+            summary={<summary className="cursor-pointer">Turn {i + 1}: <span className="text-soft">{textOfContent(turn.expectedInvocation.userContent).slice(0, 140)}</span></summary>}
           >
-            <p className="label">answer, <del className="bg-badtint text-bad">expected</del> and <ins className="bg-tint text-accent no-underline">actual</ins></p>
-            <Words expected={textOfContent(turn.expectedInvocation.finalResponse)} actual={textOfContent(turn.actualInvocation.finalResponse)} />
-            <p className="label">tool calls</p>
-            <Calls expected={toolsOfTurn(turn.expectedInvocation)} actual={toolsOfTurn(turn.actualInvocation)} />
-            {one.evalMetricResultPerInvocation.length > 1 && <Scores list={turn.evalMetricResults} />}
+            <div className="mt-2 space-y-2">
+              <p className="label">answer, <del className="bg-badtint text-bad">expected</del> and <ins className="bg-tint text-accent no-underline">actual</ins></p>
+              <Words expected={textOfContent(turn.expectedInvocation.finalResponse)} actual={textOfContent(turn.actualInvocation.finalResponse)} />
+              <p className="label">tool calls</p>
+              <Calls expected={toolsOfTurn(turn.expectedInvocation)} actual={toolsOfTurn(turn.actualInvocation)} />
+              {one.evalMetricResultPerInvocation.length > 1 && <Scores list={turn.evalMetricResults} />}
+            </div>
           </Fold>
         ))}
       </div>
     </Card>
-  );
-}
-
-/** What users have folded and unfolded, for as long as the screen is open. */
-type Folds = Map<string, boolean>;
-const useFolds = () => useState(() => new Map<string, boolean>())[0];
-
-/** A part that can be folded. What is in it is there while it is open. */
-function Fold({ id, folds, open: first, summary, children }: { id: string; folds: Folds; open: boolean; summary: ReactNode; children: ReactNode }) {
-  const [open, setOpen] = useState(folds.get(id) ?? first);
-  return (
-    <details
-      open={open} className="border-t pt-2"
-      onToggle={(e) => {
-        setOpen(e.currentTarget.open);
-        folds.set(id, e.currentTarget.open);
-      }}
-    >
-      <summary className="cursor-pointer">{summary}</summary>
-      {open && <div className="mt-2 space-y-2">{children}</div>}
-    </details>
   );
 }
 
@@ -116,7 +97,7 @@ function Comparison({ a, b }: { a: Result; b: Result }) {
         const metrics = [...new Set([...(x?.overallEvalMetricResults ?? []), ...(y?.overallEvalMetricResults ?? [])].map((s) => s.metricName))];
         const turns = Math.max(x?.evalMetricResultPerInvocation.length ?? 0, y?.evalMetricResultPerInvocation.length ?? 0);
         return (
-          <div key={id} {...measured} className="flow-root"><Card title={id} aside={<span className="flex items-center gap-2"><Verdict status={x!.finalEvalStatus} /> <span aria-hidden="true">→</span> <Verdict status={y!.finalEvalStatus} /></span>}>
+          <div {...measured} className="flow-root"><Card title={id} aside={<span className="flex items-center gap-2"><Verdict status={x!.finalEvalStatus} /> <span aria-hidden="true">→</span> <Verdict status={y!.finalEvalStatus} /></span>}>
             <div data-compared={id} className="space-y-3">
               <ul className="flex flex-wrap gap-x-6">
                 {metrics.map((m) => {

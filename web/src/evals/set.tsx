@@ -17,7 +17,7 @@ import { RunningNow, useProgress } from './running';
 
 export const setKey = (app: string, set: string) => ['eval-set', app, set];
 
-const columns: Column[] = [{ name: 'run' }, { name: 'case' }, { name: 'turns', from: 'sm' }, { name: 'calls', from: 'md' }, { name: 'made', from: 'md' }];
+const columns: Column[] = [{ name: 'run' }, { name: 'case' }, { name: 'turns', from: 'sm', end: true }, { name: 'calls', from: 'md', end: true }, { name: 'made', from: 'md' }];
 
 /** The cases of a set, and its results. */
 export default function SetScreen({ app, set }: { app: string; set: string }) {
@@ -63,16 +63,16 @@ export default function SetScreen({ app, set }: { app: string; set: string }) {
         <Empty title="This set has no cases yet" action={<Button tone="primary" icon="plus" onClick={() => navigate(toEvals.newCase(app, set))}>Write a case</Button>}>Open a conversation and choose <b>Save as a test</b> under a turn, or write one here.</Empty>
       )}
       {cases.length > 0 && (
-        <Table columns={columns}>
-          <Virtual rows items={cases} keyOf={(c) => c.evalId} height={53} draw={(c, measured) => (
-            <tr key={c.evalId} {...measured} data-case={c.evalId} className="border-t align-top hover:bg-paper">
+        <Table columns={columns} rows={cases.length}>
+          <Virtual as="tr" items={cases} keyOf={(c) => c.evalId} height={53} draw={(c, measured) => (
+            <tr {...measured} data-case={c.evalId} className="border-t align-top hover:bg-paper">
               <td className="px-4 py-1.5"><input type="checkbox" className="mt-[3px] block" aria-label={`Choose ${c.evalId}`} checked={chosen.has(c.evalId)} onChange={(e) => choose(c.evalId, e.target.checked)} /></td>
               <td className="w-full max-w-0 px-2 py-1.5">
                 <Link href={toEvals.case(app, set, c.evalId)} className="block truncate font-medium hover:underline">{c.evalId}</Link>
                 <span className="block truncate text-soft">{c.conversation ? textOfContent(c.conversation[0]?.userContent) : 'a scenario, which cannot be run'}</span>
               </td>
-              <td className="px-2 py-1.5 font-mono text-xs leading-5 max-sm:hidden">{c.conversation?.length ?? ''}</td>
-              <td className="px-2 py-1.5 font-mono text-xs leading-5 max-md:hidden">{c.conversation?.flatMap(toolsOfTurn).length ?? ''}</td>
+              <td className="px-2 py-1.5 text-right font-mono text-xs leading-5 max-sm:hidden">{c.conversation?.length ?? ''}</td>
+              <td className="px-2 py-1.5 text-right font-mono text-xs leading-5 max-md:hidden">{c.conversation?.flatMap(toolsOfTurn).length ?? ''}</td>
               <td className="px-2 py-1.5 max-md:hidden">{c.creationTimestamp ? <When time={c.creationTimestamp} /> : ''}</td>
               <td className="py-0.5 pr-2 text-right"><Button tone="quiet" icon="trash" bare title={`Delete ${c.evalId}`} onClick={() => setDeleting(c)}>Delete</Button></td>
             </tr>

@@ -8,6 +8,7 @@ import { Dialog } from '../ui/dialog';
 import { Action, Button, Empty, Field, Loading, Problem } from '../ui/parts';
 import { Screen } from '../ui/screen';
 import { say } from '../ui/toast';
+import { Virtual } from '../ui/virtual';
 import { evalCalls, toEvals } from './api';
 import { History } from './history';
 import { RunningNow } from './running';
@@ -34,10 +35,10 @@ export default function SetsScreen({ app }: { app: string }) {
         </Empty>
       )}
       {sets.data && sets.data.length > 0 && (
-        <ul className="divide-y rounded-lg border border-line bg-sheet">
-          {sets.data.map((set) => (
-            <li key={set}><Link href={toEvals.set(app, set)} className="block px-4 py-2 font-medium hover:bg-paper hover:underline">{set}</Link></li>
-          ))}
+        <ul className="overflow-hidden rounded-lg border border-line bg-sheet">
+          <Virtual as="li" items={sets.data} keyOf={(set) => set} height={37} draw={(set, measured) => (
+            <li {...measured} className="border-t data-[index=0]:border-t-0"><Link href={toEvals.set(app, set)} className="block px-4 py-2 font-medium hover:bg-paper hover:underline">{set}</Link></li>
+          )} />
         </ul>
       )}
       {sets.data && <section className="mt-6"><h2 className="mb-2">Results</h2><History app={app} /></section>}

@@ -13,6 +13,7 @@ import { Screen } from '../ui/screen';
 import { Scroll } from '../ui/scroll';
 import { Table, type Column } from '../ui/table';
 import { useVariantForm, variantName } from '../ui/variantform';
+import { Virtual } from '../ui/virtual';
 import { evalCalls, toEvals, type Outcome, type Set as EvalSet, type Variant } from './api';
 import { historyKey } from './history';
 import { Crumbs, metricName, number, Verdict } from './parts';
@@ -83,7 +84,7 @@ export default function VariantsScreen({ app, set }: { app: string; set: string 
 function VariantTable({ app, list }: { app: string; list: Outcome[] }) {
   const metrics = [...new Set(list.flatMap((one) => Object.keys(one.scores)))].sort();
   const best = Object.fromEntries(metrics.map((m) => [m, Math.max(...list.map((one) => one.scores[m] ?? -1))]));
-  const columns: Column[] = [{ name: 'variant' }, { name: 'cases' }, ...metrics.map((m): Column => ({ name: metricName(m), from: 'sm' })), { name: 'tokens', from: 'md' }, { name: 'cost', from: 'sm' }, { name: 'took', from: 'md' }];
+  const columns: Column[] = [{ name: 'variant' }, { name: 'cases' }, ...metrics.map((m): Column => ({ name: metricName(m), from: 'sm', end: true })), { name: 'tokens', from: 'md', end: true }, { name: 'cost', from: 'sm', end: true }, { name: 'took', from: 'md', end: true }];
   const cell = 'px-2 py-1.5 font-mono text-xs leading-5 whitespace-nowrap';
   return (
     <Table columns={columns}>
@@ -100,10 +101,10 @@ function VariantTable({ app, list }: { app: string; list: Outcome[] }) {
               {done && one.usage && <p className="text-xs text-soft md:hidden">{count(one.usage.totalTokens)} tokens, {seconds(one.usage.seconds)}<span className="sm:hidden">, {cost!.usd === undefined ? 'cost unknown' : costText}</span></p>}
             </td>
             <td className={cell}>{done && <><span className="text-good">{one.passed} passed</span>{one.failed > 0 && <span className="block text-bad">{one.failed} failed</span>}</>}</td>
-            {metrics.map((m) => <td key={m} className={`${cell} max-sm:hidden ${one.scores[m] === best[m] && list.length > 1 ? 'font-semibold text-good' : 'text-soft'}`}>{done ? number(one.scores[m]) : ''}</td>)}
-            <td className={`${cell} text-soft max-md:hidden`}>{done && one.usage ? count(one.usage.totalTokens) : ''}</td>
-            <td className={`${cell} text-soft max-sm:hidden`}>{costText}</td>
-            <td className={`${cell} text-soft max-md:hidden`}>{done && one.usage ? seconds(one.usage.seconds) : ''}</td>
+            {metrics.map((m) => <td key={m} className={`${cell} text-right max-sm:hidden ${one.scores[m] === best[m] && list.length > 1 ? 'font-semibold text-good' : 'text-soft'}`}>{done ? number(one.scores[m]) : ''}</td>)}
+            <td className={`${cell} text-right text-soft max-md:hidden`}>{done && one.usage ? count(one.usage.totalTokens) : ''}</td>
+            <td className={`${cell} text-right text-soft max-sm:hidden`}>{costText}</td>
+            <td className={`${cell} text-right text-soft max-md:hidden`}>{done && one.usage ? seconds(one.usage.seconds) : ''}</td>
             <td className="py-1.5 pr-4 pl-2 text-right whitespace-nowrap">{one.evalSetResultId && <Link href={toEvals.result(app, one.evalSetResultId)} aria-label={`Show the result of variant ${i + 1}`} className="text-accent hover:underline">Result</Link>}</td>
           </tr>
         );
@@ -120,18 +121,18 @@ function CaseTable({ app, list }: { app: string; list: Outcome[] }) {
     <section className="mt-6">
       <h2 className="mb-2">Cases</h2>
       <Scroll label="Cases with each variant" className="rounded-lg border border-line bg-sheet">
-        <table className="w-full border-collapse">
+        <table className="w-full border-collapse" aria-rowcount={ids.length + 1}>
           <thead><tr className="label text-left"><th className="px-4 py-1.5 font-normal">case</th>{list.map((one, i) => <th key={i} className="max-w-[180px] min-w-[110px] px-2 py-1.5 font-normal normal-case"><span className="line-clamp-4" title={variantName(one.variant ?? {})}>{variantName(one.variant ?? {})}</span></th>)}</tr></thead>
           <tbody>
-            {ids.map((id) => (
-              <tr key={id} data-case={id} className="border-t hover:bg-paper">
+            <Virtual as="tr" items={ids} keyOf={(id) => id} height={33} draw={(id, measured) => (
+              <tr {...measured} data-case={id} className="border-t hover:bg-paper">
                 <th scope="row" className="min-w-[130px] px-4 py-1.5 text-left font-medium [overflow-wrap:anywhere]">{id}</th>
                 {list.map((one, i) => {
                   const c = one.cases?.find((c) => c.evalId === id);
                   return <td key={i} className="px-2 py-1.5">{c && (one.evalSetResultId ? <Link href={to.session({ app, user: c.userId, session: c.sessionId })} title="Show the session" className="hover:underline"><Verdict status={c.finalEvalStatus} /></Link> : <Verdict status={c.finalEvalStatus} />)}</td>;
                 })}
               </tr>
-            ))}
+            )} />
           </tbody>
         </table>
       </Scroll>

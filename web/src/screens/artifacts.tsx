@@ -14,6 +14,7 @@ import { Markdown } from '../ui/markdown';
 import { Action, Button, Download, Empty, Field, Loading, Problem, Refusable, When } from '../ui/parts';
 import { Screen } from '../ui/screen';
 import { say } from '../ui/toast';
+import { Virtual } from '../ui/virtual';
 import { isPicture, isSound, isVideo, Player, typeOf } from '../workbench/files';
 import { useTitles } from './titles';
 
@@ -55,14 +56,14 @@ export default function ArtifactsScreen({ id, name }: { id: Key; name: string })
               <section key={title} className="mb-4">
                 <h2 className="label mb-0.5">{title}</h2>
                 <ul>
-                  {list.map((one) => (
-                    <li key={one}>
+                  <Virtual as="li" items={list} keyOf={(one) => one} height={32} draw={(one, measured) => (
+                    <li {...measured}>
                       <Link href={to.artifact(id, one)} aria-current={one === name ? 'page' : undefined} className="flex min-h-8 items-center gap-2 rounded-md px-2 hover:bg-sunk aria-[current]:bg-tint aria-[current]:font-semibold max-lg:min-h-10">
                         <Icon name="file" size={14} />
                         <span className="min-w-0 truncate">{one.startsWith(shared) ? one.slice(shared.length) : one}</span>
                       </Link>
                     </li>
-                  ))}
+                  )} />
                 </ul>
               </section>
             ))}

@@ -16,6 +16,7 @@ import { DiffText, DiffValue } from '../ui/difftext';
 import { Author, Button, Empty, Loading, Problem, Status, When } from '../ui/parts';
 import { Screen } from '../ui/screen';
 import { useMore } from '../ui/scroll';
+import { Virtual, type Measured } from '../ui/virtual';
 import { placesOf, useTurns, type Column, type Place } from './run/turns';
 import { useTitles } from './titles';
 
@@ -80,12 +81,25 @@ function Comparison({ columns, only, setOnly, remove, first }: ComparisonProps) 
   const more = useMore(frame, turns.length);
   const several = turns.length > 1;
   const differing = rows.filter((r) => r.differs).length + states.filter((s) => s.differs).length;
+  const shown = [...rows.map((row) => ({ row, differs: row.differs })), ...states.map((state) => ({ state, differs: state.differs }))].filter((one) => one.differs || !only || !several);
+  const toItem = useRef<(index: number) => void>(null);
+  const at = useRef(-1);
   const jump = (by: number) => {
-    const all = [...frame.current!.querySelectorAll<HTMLElement>('[data-differs=true]')];
-    const at = all.indexOf(document.activeElement as HTMLElement);
-    const next = all[at < 0 ? (by > 0 ? 0 : all.length - 1) : (at + by + all.length) % all.length];
-    next?.focus();
-    next?.scrollIntoView({ block: 'center' });
+    const all = shown.flatMap((one, i) => (one.differs ? [i] : []));
+    if (all.length === 0) return;
+    const focused = document.activeElement?.closest<HTMLElement>('[data-differs]')?.dataset['index'];
+    const from = focused === undefined ? at.current : Number(focused);
+    const next = (by > 0 ? all.find((i) => i > from) : all.findLast((i) => i < from && from >= 0)) ?? all.at(by > 0 ? 0 : -1)!;
+    at.current = next;
+    toItem.current?.(next);
+    // It may come into the document with the next frames.
+    const show = (tries: number) => {
+      const element = frame.current?.querySelector<HTMLElement>(`[data-differs][data-index="${next}"]`);
+      element?.focus({ preventScroll: true });
+      element?.scrollIntoView({ block: 'center' });
+      if (!element && tries > 0) requestAnimationFrame(() => show(tries - 1));
+    };
+    show(30);
   };
   useEffect(() => {
     const onKey = (e: KeyboardEvent) => {
@@ -97,8 +111,8 @@ function Comparison({ columns, only, setOnly, remove, first }: ComparisonProps) 
   });
   useCommands(several ? [{ label: 'Next difference', keys: 'j', act: () => jump(1) }, { label: 'Previous difference', keys: 'k', act: () => jump(-1) }, { label: only ? 'Show all steps' : 'Show only what differs', act: () => setOnly(!only) }] : []);
   const grid = { gridTemplateColumns: `repeat(${turns.length}, minmax(${turns.length > 2 ? 224 : 0}px, 1fr))` };
-  const line = (key: string, differs: boolean, cells: ReactNode[], title?: string) => (
-    <div key={key} role="row" tabIndex={-1} data-differs={differs} className={`border-t outline-offset-[-2px] md:grid ${differs ? 'bg-waittint/50 shadow-[inset_3px_0_0_var(--wait)]' : ''}`} style={grid}>
+  const line = (measured: Measured, differs: boolean, cells: ReactNode[], title?: string) => (
+    <div {...measured} role="row" tabIndex={-1} data-differs={differs} className={`border-t outline-offset-[-2px] md:grid ${differs ? 'bg-waittint/50 shadow-[inset_3px_0_0_var(--wait)]' : ''}`} style={grid}>
       {title && <div role="rowheader" className="label px-4 pt-1.5 md:col-span-full">{title}{differs && <span className="ml-2 text-wait">differs</span>}</div>}
       {cells.map((cell, i) => (
         <div key={i} role="cell" className={`min-w-0 px-4 pt-1 pb-2 ${i > 0 ? 'md:border-l' : ''} ${i > 0 && !title ? 'max-md:border-t max-md:border-dashed' : ''}`}>
@@ -146,8 +160,9 @@ function Comparison({ columns, only, setOnly, remove, first }: ComparisonProps) 
                 </div>
               ))}
             </div>
-            {rows.filter((r) => r.differs || !only || !several).map((row, i) => line(`step-${i}`, row.differs, row.steps.map((s, n) => <Cell key={n} row={row} step={s} n={n} />)))}
-            {states.filter((s) => s.differs || !only || !several).map(({ name, values, differs }) => line(`state-${name}`, differs, values.map((v, i) => <StateCell key={i} value={v} base={values[0]} n={i} />), `state ${name}`))}
+            <Virtual items={shown} keyOf={(one, i) => ('state' in one ? `state ${one.state.name}` : String(i))} height={60} toItem={toItem} draw={(one, measured) => ('state' in one
+              ? line(measured, one.differs, one.state.values.map((v, i) => <StateCell key={i} value={v} base={one.state.values[0]} n={i} />), `state ${one.state.name}`)
+              : line(measured, one.differs, one.row.steps.map((s, n) => <Cell key={n} row={one.row} step={s} n={n} />)))} />
           </div>
         </div>
       </div>

@@ -16,6 +16,7 @@ import { More } from '../ui/more';
 import { Action, Button, copy, Empty, Field, Loading, Problem, When } from '../ui/parts';
 import { Screen } from '../ui/screen';
 import { say } from '../ui/toast';
+import { Virtual } from '../ui/virtual';
 import { RequestCard } from '../workbench/requests';
 import { SavedFilters } from './savedsearches';
 
@@ -69,11 +70,11 @@ export default function InboxScreen() {
           {filtered ? 'Nothing that waits fits the filters.' : 'When a tool needs a login, a confirmation or an answer, it is asked for here and in the conversation.'}
         </Empty>
       )}
-      <ul className="space-y-6">
-        {list.rows.map((entry) => {
+      <ul>
+        <Virtual as="li" items={list.rows} keyOf={(entry) => entry.id} height={220} draw={(entry, measured) => {
           const id = { app: entry.appName, user: entry.userId, session: entry.sessionId };
           return (
-            <li key={entry.id} data-entry={entry.kind}>
+            <li {...measured} data-entry={entry.kind} className="pb-6">
               <div className="mb-1.5 flex flex-wrap items-baseline gap-x-3 gap-y-1">
                 <Link href={to.session(id)} className="min-w-0 font-medium [overflow-wrap:anywhere] hover:underline">{entry.sessionTitle || entry.sessionId}</Link>
                 <span className="min-w-0 text-soft [overflow-wrap:anywhere]">{entry.appName} · {entry.userId}</span>
@@ -101,7 +102,7 @@ export default function InboxScreen() {
               </div>
             </li>
           );
-        })}
+        }} />
       </ul>
       <More of={list} />
       <Dialog open={assigned !== undefined} onClose={() => setAssigned(undefined)} title="Assign to a person" note="Everyone who may answer still may.">

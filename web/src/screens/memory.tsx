@@ -12,6 +12,7 @@ import { More } from '../ui/more';
 import { Action, Author, Button, Empty, Field, Loading, Problem, When } from '../ui/parts';
 import { Screen } from '../ui/screen';
 import { say } from '../ui/toast';
+import { Virtual } from '../ui/virtual';
 
 interface Memory {
   id: string;
@@ -59,10 +60,10 @@ export default function MemoryScreen({ app, user }: { app: string; user: string 
       {found.isSuccess && rows.length === 0 && (wanted
         ? <Empty title="No matches" action={<Button onClick={() => setSearch('')}>Show all</Button>}>Whole words are found, in any order.</Empty>
         : <Empty title={`No memories of ${user}`}>A session is added by an agent, or with the API. Then agents find what was said in it.</Empty>)}
-      <ul className="space-y-2">
-        {rows.map((one) => (
-          <li key={one.id} data-memory={one.id} className="rounded-lg border border-line bg-sheet px-4 py-2.5">
-            <div className="flex flex-wrap items-start gap-x-4 gap-y-2">
+      <ul>
+        <Virtual as="li" items={rows} keyOf={(one) => one.id} height={80} draw={(one, measured) => (
+          <li {...measured} data-memory={one.id} className="pb-2">
+            <div className="flex flex-wrap items-start gap-x-4 gap-y-2 rounded-lg border border-line bg-sheet px-4 py-2.5">
               <div className="min-w-0 flex-1 basis-64">
                 <p className="line-clamp-6 max-w-[90ch] whitespace-pre-wrap [overflow-wrap:anywhere]">{textOf(one)}</p>
                 <p className="mt-1 flex flex-wrap items-baseline gap-x-3 text-xs text-faint">
@@ -77,7 +78,7 @@ export default function MemoryScreen({ app, user }: { app: string; user: string 
               </div>
             </div>
           </li>
-        ))}
+        )} />
       </ul>
       <More of={found} />
       <Dialog open={edited !== undefined} onClose={() => setEdited(undefined)} title="Edit the memory" note="Agents find the new text. What was said in the session stays as it is." width="max-w-[640px]">

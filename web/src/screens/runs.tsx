@@ -16,6 +16,7 @@ import { CostText } from '../ui/cost';
 import { Screen } from '../ui/screen';
 import { Table, type Column } from '../ui/table';
 import { say } from '../ui/toast';
+import { Virtual } from '../ui/virtual';
 import { SavedFilters } from './savedsearches';
 import { useTitles } from './titles';
 
@@ -88,9 +89,9 @@ export default function RunsScreen({ app, user }: { app: string; user: string })
         </Empty>
       )}
       {list.length > 0 && (
-        <Table columns={columns}>
-          {list.map((run) => (
-            <tr key={run.id} className="border-t align-top hover:bg-paper">
+        <Table columns={columns} rows={list.length}>
+          <Virtual as="tr" items={list} keyOf={(run) => run.id} height={41} draw={(run, measured) => (
+            <tr {...measured} className="border-t align-top hover:bg-paper">
               <td className="py-1.5 pr-4 pl-9">
                 <label className="float-left -ml-9 flex h-5 w-9 items-center justify-center"><input type="checkbox" checked={marked.has(run.id)} onChange={(e) => mark(run, e.target.checked)} className="size-3.5 accent-(--accent)" /><span className="sr-only">Mark the run {run.id}</span></label>
                 <Status value={run.status} />
@@ -114,7 +115,7 @@ export default function RunsScreen({ app, user }: { app: string; user: string })
                 {run.status === 'waiting' && <Button tone="quiet" onClick={() => navigate(to.session(keyOf(run)))}>Answer</Button>}
               </td>
             </tr>
-          ))}
+          )} />
         </Table>
       )}
       {list.length > 0 && (

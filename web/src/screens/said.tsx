@@ -9,6 +9,7 @@ import { inPool } from '../log/pool';
 import { Link, setQuery, to, useQuery } from '../router';
 import { More } from '../ui/more';
 import { Button, Problem, When } from '../ui/parts';
+import { Virtual } from '../ui/virtual';
 import { useTitles } from './titles';
 
 /** Whether a text has a word, so that it can be searched for. */
@@ -36,8 +37,8 @@ export function Said({ app, user, text }: { app: string; user: string; text: str
 function Hits({ app, user, hits, nameOf }: { app: string; user: string; hits: FoundEvent[]; nameOf: (session: string) => string }) {
   return (
     <ul className="overflow-hidden rounded-md border bg-sheet">
-      {hits.map((hit) => (
-        <li key={`${hit.sessionId} ${hit.eventId}`} className="border-t first:border-t-0 hover:bg-paper">
+      <Virtual as="li" items={hits} keyOf={(hit) => `${hit.sessionId} ${hit.eventId}`} height={53} draw={(hit, measured) => (
+        <li {...measured} className="border-t hover:bg-paper data-[index=0]:border-t-0">
           <Link href={hitHref(app, user, hit)} data-hit={hit.eventId} className="flex items-baseline gap-x-3 px-3 py-1.5">
             <span className="min-w-0 flex-1">
               <span className="line-clamp-2 break-words"><Snippet of={hit} /></span>
@@ -46,7 +47,7 @@ function Hits({ app, user, hits, nameOf }: { app: string; user: string; hits: Fo
             <span className="shrink-0"><When time={hit.timestamp} /></span>
           </Link>
         </li>
-      ))}
+      )} />
     </ul>
   );
 }

@@ -16,6 +16,7 @@ import { Action, Button, Empty, Loading, Problem, Status, When } from '../ui/par
 import { Screen } from '../ui/screen';
 import { Table, type Column } from '../ui/table';
 import { say } from '../ui/toast';
+import { Virtual, type Measured } from '../ui/virtual';
 import { DeleteChosen } from './deletechosen';
 import { NewSession } from './newsession';
 import { hasWord, Said } from './said';
@@ -85,10 +86,10 @@ export default function SessionsScreen({ app, user }: { app: string; user: strin
         )
       )}
       {rows.length > 0 && (
-        <Table columns={columns}>
-          {rows.map((row) => (
-            <SessionRow key={row.session.id} row={row} parent={titles.get(row.session.forkedFrom?.sessionId ?? '')} id={{ app, user, session: row.session.id }} pick={(label) => setTyped(label)} marked={marked.has(row.session.id)} mark={(is) => mark(row.session.id, is)} />
-          ))}
+        <Table columns={columns} rows={rows.length}>
+          <Virtual as="tr" items={rows} keyOf={(row) => row.session.id} height={49} draw={(row, measured) => (
+            <SessionRow row={row} measured={measured} parent={titles.get(row.session.forkedFrom?.sessionId ?? '')} id={{ app, user, session: row.session.id }} pick={(label) => setTyped(label)} marked={marked.has(row.session.id)} mark={(is) => mark(row.session.id, is)} />
+          )} />
         </Table>
       )}
       <More of={list} />
@@ -99,6 +100,7 @@ export default function SessionsScreen({ app, user }: { app: string; user: strin
 
 interface RowProps {
   row: Overview;
+  measured: Measured;
   /** The title of the session that it is a branch of, if that is in the list. */
   parent: string | undefined;
   id: Key;
@@ -107,7 +109,7 @@ interface RowProps {
   mark: (is: boolean) => void;
 }
 
-function SessionRow({ row, parent, id, pick, marked, mark }: RowProps) {
+function SessionRow({ row, measured, parent, id, pick, marked, mark }: RowProps) {
   const { session, preview, status, eventCount } = row;
   const title = row.title || session.id;
   const [open, setOpen] = useState<SessionDialog>();
@@ -117,7 +119,7 @@ function SessionRow({ row, parent, id, pick, marked, mark }: RowProps) {
   const kept = useKeepItem(id, undefined, title);
   const items: Item[] = [...sessionItems(id, actions, setOpen), ...(eventCount ? kept.items : [])];
   return (
-    <tr className={`border-t align-top ${marked ? 'bg-tint' : 'hover:bg-paper'}`}>
+    <tr {...measured} className={`border-t align-top ${marked ? 'bg-tint' : 'hover:bg-paper'}`}>
       <td className="w-full max-w-0 py-1.5 pr-4 pl-9">
         <label className="float-left -ml-9 flex h-5 w-9 items-center justify-center"><input type="checkbox" checked={marked} onChange={(e) => mark(e.target.checked)} className="size-3.5 accent-(--accent)" /><span className="sr-only">Mark {title}</span></label>
         <Link href={to.session(id)} title={session.id} className={`block truncate hover:underline ${row.title ? 'font-medium' : 'font-mono text-xs text-soft'}`}>{title}</Link>

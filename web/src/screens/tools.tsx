@@ -17,6 +17,7 @@ import { JsonView } from '../ui/json';
 import { Action, Author, Button, Empty, Field, Loading, Problem, Status } from '../ui/parts';
 import { Screen } from '../ui/screen';
 import { say } from '../ui/toast';
+import { Virtual } from '../ui/virtual';
 import { RequestCard } from '../workbench/requests';
 
 /** Calls of single tools, without a model. */
@@ -60,8 +61,8 @@ export default function ToolsScreen({ app, user }: { app: string; user: string }
               <section key={a.agent} className="mb-4">
                 <h2 className="mb-1 px-2"><Author name={a.agent} /></h2>
                 <ul>
-                  {a.tools.map((t) => (
-                    <li key={t.name}>
+                  <Virtual as="li" items={a.tools} keyOf={(t) => t.name} height={64} draw={(t, measured) => (
+                    <li {...measured}>
                       <Link
                         href={to.tool(app, user, a.agent, t.name)}
                         aria-current={a.agent === agent && t === tool ? 'true' : undefined}
@@ -71,7 +72,7 @@ export default function ToolsScreen({ app, user }: { app: string; user: string }
                         <span className="line-clamp-2 text-xs text-soft">{t.description}</span>
                       </Link>
                     </li>
-                  ))}
+                  )} />
                 </ul>
               </section>
             ))}

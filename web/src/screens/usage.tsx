@@ -1,5 +1,4 @@
 import { useQuery } from '@tanstack/react-query';
-import { useState } from 'react';
 
 import { calls, type UsageFilter } from '../api/calls';
 import { readPages } from '../api/pages';
@@ -12,6 +11,7 @@ import { CostText, usePrices } from '../ui/cost';
 import { UserFilter } from '../ui/filters';
 import { Button, Empty, Loading, Problem } from '../ui/parts';
 import { Screen } from '../ui/screen';
+import { Virtual } from '../ui/virtual';
 import { SavedFilters } from './savedsearches';
 
 const day = (ago: number) => new Date(Date.now() - ago * 86_400_000).toISOString().slice(0, 10);
@@ -101,19 +101,15 @@ function Listed({ title, by, sums, href }: { title: string; by: 'appName' | 'use
   );
 }
 
-/** How many rows are shown at once. */
-const page = 100;
-
 /** The sums of one kind, with bars that compare their tokens. */
 function Part({ title, rows, href, none }: { title: string; rows: ReturnType<typeof grouped>; href?: (name: string) => string; none?: string }) {
-  const [shown, setShown] = useState(page);
   const longest = rows.reduce((max, row) => Math.max(max, row.tokens), 1);
   const cell = 'px-2 py-1.5 text-right font-mono text-2xs leading-5 whitespace-nowrap';
   return (
     <section className="mb-6" data-usage={title}>
       <h2 className="label mb-1">by {title}</h2>
       <div className="overflow-x-auto rounded-lg border border-line bg-sheet">
-        <table className="w-full border-collapse">
+        <table className="w-full border-collapse" aria-rowcount={rows.length + 1}>
           <thead>
             <tr className="label text-right">
               <th className="px-4 py-1.5 text-left font-normal">{title}</th>
@@ -123,8 +119,8 @@ function Part({ title, rows, href, none }: { title: string; rows: ReturnType<typ
             </tr>
           </thead>
           <tbody>
-            {rows.slice(0, shown).map((row) => (
-              <tr key={row.name} className="border-t">
+            <Virtual as="tr" items={rows} keyOf={(row) => row.name} height={39} draw={(row, measured) => (
+              <tr {...measured} className="border-t">
                 <td className="w-full max-w-0 px-4 py-1.5">
                   <span className="block truncate">{href ? <Link href={href(row.name)} className="hover:underline">{row.name}</Link> : row.name || <span className="text-soft">{none}</span>}</span>
                   <span aria-hidden="true" className="mt-0.5 block h-1 rounded-full bg-accent" style={{ width: `${Math.max((row.tokens / longest) * 100, 0.5)}%` }} />
@@ -136,11 +132,10 @@ function Part({ title, rows, href, none }: { title: string; rows: ReturnType<typ
                   {row.cost.unpriced > 0 && <span className="block text-wait">{row.cost.usd === undefined ? 'unknown' : `+ ${count(row.cost.unpriced)} without a price`}</span>}
                 </td>
               </tr>
-            ))}
+            )} />
           </tbody>
         </table>
       </div>
-      {rows.length > shown && <div className="mt-2 flex justify-center"><Button onClick={() => setShown(shown + page)}>{`Show more of ${count(rows.length)}`}</Button></div>}
     </section>
   );
 }

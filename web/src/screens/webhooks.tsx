@@ -13,6 +13,7 @@ import { FormDialog, useSend } from '../ui/formdialog';
 import { Action, Button, CopyText, Empty, Field, Loading, Problem, Refusable, When } from '../ui/parts';
 import { Screen } from '../ui/screen';
 import { say } from '../ui/toast';
+import { Virtual } from '../ui/virtual';
 
 const types = Object.keys(events) as EventType[];
 const empty = (): Draft => ({ id: '', url: '', description: '', events: types });
@@ -114,9 +115,9 @@ function GivenUp({ app, send }: { app: string; send: (call: Call, done: string) 
     <section aria-labelledby="given-up" className="mt-6">
       <h2 id="given-up" className="font-semibold">Given up</h2>
       <p className="text-xs text-soft">What receivers have refused for good, or have not accepted within a day: of webhooks, of single requests, and of A2A. It is deleted a week later.</p>
-      <ol className="mt-1 space-y-1 text-xs">
-        {all.map((d) => (
-          <li key={d.id} data-failed={d.id} className="flex flex-wrap items-center gap-x-3 gap-y-1">
+      <ol className="mt-1 text-xs">
+        <Virtual as="li" items={all} keyOf={(d) => d.id} height={28} draw={(d, measured) => (
+          <li {...measured} data-failed={d.id} className="pb-1 flex flex-wrap items-center gap-x-3 gap-y-1">
             <span className="font-mono text-2xs leading-5 text-soft"><When time={Date.parse(d.createdAt) / 1000} /></span>
             <span>{d.type}</span>
             <span className="[overflow-wrap:anywhere]">{whose(d)}</span>
@@ -125,7 +126,7 @@ function GivenUp({ app, send }: { app: string; send: (call: Call, done: string) 
             {d.error && <span className="min-w-0 text-bad [overflow-wrap:anywhere]">{d.error}</span>}
             <Action call={calls.replayFailed(app, d.id)} onClick={() => send(calls.replayFailed(app, d.id), 'It will be sent again.')}>Send again</Action>
           </li>
-        ))}
+        )} />
       </ol>
       {list.hasNextPage && <div className="mt-2"><Button disabled={list.isFetchingNextPage} onClick={() => void list.fetchNextPage()}>Show more</Button></div>}
     </section>

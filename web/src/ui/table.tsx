@@ -12,11 +12,11 @@ export interface Column {
 
 const room = { sm: 'max-sm:hidden', md: 'max-md:hidden' };
 
-/** A list of things with columns, the last of which is for what can be done to them. */
-export function Table({ columns, children }: { columns: Column[]; children: ReactNode }) {
+/** A list of things with columns, the last of which is for what can be done to them. rows is how many there are, as some may not be in the document. */
+export function Table({ columns, rows, children }: { columns: Column[]; rows?: number; children: ReactNode }) {
   return (
     <Scroll label="Table" className="rounded-lg border border-line bg-sheet">
-      <table className="w-full border-collapse">
+      <table className="w-full border-collapse" {...(rows === undefined ? {} : { 'aria-rowcount': rows + 1 })}>
         <thead>
           <tr className="label text-left">
             {columns.map((column, i) => (

@@ -7,6 +7,7 @@ import { summary } from '../log/rows';
 import { seconds, timelineOf, type Bar } from '../log/timeline';
 import { CostText } from '../ui/cost';
 import { Status, authorColour } from '../ui/parts';
+import { Virtual } from '../ui/virtual';
 
 const colours: Record<Bar['kind'], string> = { agent: 'var(--rule)', model: 'var(--busy)', tool: 'var(--accent)', wait: 'var(--wait)' };
 
@@ -75,15 +76,15 @@ export function TimelineView({ events, spans, runs, active, run: id, select, cho
           </div>
         )}
       </div>
-      {workflow && view === 'workflow' ? workflow : <ol aria-label="Timeline" tabIndex={0} className="min-h-0 flex-1 overflow-y-auto pb-2.5">
-        {line.bars.map((bar) => {
+      {workflow && view === 'workflow' ? workflow : <ol aria-label="Timeline" tabIndex={0} data-scrolls className="min-h-0 flex-1 overflow-y-auto pb-2.5">
+        <Virtual as="li" items={line.bars} keyOf={(bar) => bar.key} height={24} draw={(bar, measured) => {
           const to = bar.end ?? end;
           const open = bar.end === undefined;
           // A wait that is open has no end to be drawn to: it only has to be seen.
           const left = open && bar.kind === 'wait' ? Math.min(at(bar.start), 84) : at(bar.start);
           const width = Math.max(at(to) - left, 0.8);
           return (
-            <li key={bar.key}>
+            <li {...measured}>
               <button
                 type="button"
                 disabled={!bar.event}
@@ -105,7 +106,7 @@ export function TimelineView({ events, spans, runs, active, run: id, select, cho
               </button>
             </li>
           );
-        })}
+        }} />
       </ol>}
     </>
   );

@@ -1,9 +1,11 @@
 import type { AppInfo, RecordedStep, Recording, ReplayPlan } from '../../api/types';
 import { isLive, resultOf, type Choice, type Mode } from '../../log/replaying';
 import { seconds } from '../../log/timeline';
+import { Fold, useFolds } from '../../ui/fold';
 import { Icon } from '../../ui/icons';
 import { JsonView } from '../../ui/json';
 import { Author, Field } from '../../ui/parts';
+import { Virtual } from '../../ui/virtual';
 
 export const modeNames: Record<Mode, [string, string]> = {
   exact: ['Exact', 'Does today’s code still do the same? Nothing is called.'],
@@ -110,15 +112,17 @@ export function PlanFields({ choice, set, recording, instructions, models }: Pro
 
 /** The calls of the run, and how each is answered. Where one has to be chosen, that is done here. */
 export function CallList({ recording, plan, choice, set, effects }: { recording: Recording; plan: ReplayPlan | undefined; choice: Choice; set: (change: Partial<Choice>) => void; effects: Effects }) {
+  const folds = useFolds();
   const choosing = (step: RecordedStep) => (choice.mode === 'result' && step.kind === 'tool') || choice.mode === 'live';
   return (
-    <ol className="divide-y divide-line overflow-hidden rounded-lg border bg-sheet" aria-label="Calls of the run" data-calls>
-      {recording.steps.map((step, i) => {
+    <ol className="overflow-hidden rounded-lg border bg-sheet" aria-label="Calls of the run" data-calls>
+      <Virtual as="li" items={recording.steps} keyOf={(_, i) => String(i)} height={33} draw={(step, measured) => {
+        const i = measured['data-index'];
         const live = plan ? isLive(plan, step, i + 1) : false;
         const replaced = plan?.results?.[i + 1] !== undefined;
         const repeats = live && step.kind === 'tool' && effects.get(step.name) !== 'pure';
         return (
-          <li key={i} data-answer={replaced ? 'replaced' : live ? 'live' : 'recorded'}>
+          <li {...measured} className="border-t border-t-line data-[index=0]:border-t-0" data-answer={replaced ? 'replaced' : live ? 'live' : 'recorded'}>
             <div className="flex items-center">
               {choosing(step) && (
                 <label className="flex h-full items-center pl-3">
@@ -132,7 +136,7 @@ export function CallList({ recording, plan, choice, set, effects }: { recording:
                   <span className="sr-only">Make call {i + 1} again, {step.name || step.kind}</span>
                 </label>
               )}
-              <details className="group min-w-0 flex-1">
+              <Fold id={String(i)} folds={folds} className="group min-w-0 flex-1" summary={(
                 <summary className="flex flex-wrap items-baseline gap-x-3 px-3 py-1.5 hover:bg-paper max-md:py-2.5">
                   <span aria-hidden="true" className="translate-y-0.5 text-faint group-open:rotate-90"><Icon name="right" size={11} /></span>
                   <span className="font-mono text-2xs text-faint">{i + 1}</span>
@@ -146,17 +150,18 @@ export function CallList({ recording, plan, choice, set, effects }: { recording:
                     <span className={`font-mono text-2xs ${replaced ? 'text-accent' : live ? 'font-semibold text-wait' : 'text-faint'}`}>{replaced ? 'your result' : live ? (step.kind === 'tool' ? 'called again' : 'asked again') : 'recorded'}</span>
                   </span>
                 </summary>
+              )}>
                 <div className="space-y-2 border-t bg-paper px-4 py-3">
                   {step.args !== undefined && <div><p className="label">arguments</p><JsonView value={step.args} label="the arguments" /></div>}
                   {step.request !== undefined && <div><p className="label">request</p><JsonView value={step.request} label="the request" /></div>}
                   {step.error && <p className="text-bad">{step.error}</p>}
                   {step.output !== undefined && <div><p className="label">{step.kind === 'tool' ? 'result' : 'answer'}</p><JsonView value={step.kind === 'tool' ? resultOf(step) : step.output} label="the answer" /></div>}
                 </div>
-              </details>
+              </Fold>
             </div>
           </li>
         );
-      })}
+      }} />
     </ol>
   );
 }

@@ -7,6 +7,7 @@ import { seconds } from '../../log/timeline';
 import { Link, to } from '../../router';
 import { DiffValue } from '../../ui/difftext';
 import { Author, Loading, Problem, Status } from '../../ui/parts';
+import { Virtual, type Measured } from '../../ui/virtual';
 import { useTurn } from './turns';
 
 /** How a repetition went, step by step. */
@@ -37,8 +38,8 @@ export function ReportView({ id, run, report }: { id: Key; run: string; report: 
       </div>
       {after.error && <Problem error={after.error} what="The repetition could not be read" retry={() => void after.refetch()} />}
       {after.isPending || before.isPending ? <Loading what="the repetition" /> : (
-        <ol className="divide-y divide-line overflow-hidden rounded-lg border bg-sheet" aria-label="Steps of the repetition">
-          {steps.map((step, i) => <StepView key={i} step={step} number={i + 1} first={i === first} events={events} />)}
+        <ol className="overflow-hidden rounded-lg border bg-sheet" aria-label="Steps of the repetition">
+          <Virtual as="li" items={steps} keyOf={(_, i) => String(i)} height={57} draw={(step, measured) => <StepView step={step} measured={measured} first={measured['data-index'] === first} events={events} />} />
         </ol>
       )}
     </section>
@@ -47,13 +48,13 @@ export function ReportView({ id, run, report }: { id: Key; run: string; report: 
 
 const how = (c: ReplayReport['calls'][number]) => (c.missing ? 'no recorded answer, not called' : c.replaced ? 'your result' : c.live ? `called${c.repeats ? ' again' : ''}, ${seconds((c.ms ?? 0) / 1000)}` : 'recorded');
 
-function StepView({ step, number, first, events }: { step: Repeated; number: number; first: boolean; events: Event[] }) {
+function StepView({ step, measured, first, events }: { step: Repeated; measured: Measured; first: boolean; events: Event[] }) {
   const { event, calls } = step;
   const shown = events.findLast((e) => e.id === (event?.now || event?.recorded));
   return (
-    <li data-differs={step.differs} data-first={first || undefined} className={`px-4 py-2 ${step.differs ? 'bg-waittint/50 shadow-[inset_3px_0_0_var(--wait)]' : ''}`}>
+    <li {...measured} data-differs={step.differs} data-first={first || undefined} className={`border-t border-t-line px-4 py-2 data-[index=0]:border-t-0 ${step.differs ? 'bg-waittint/50 shadow-[inset_3px_0_0_var(--wait)]' : ''}`}>
       <div className="flex flex-wrap items-baseline gap-x-3">
-        <span className="font-mono text-2xs text-faint">{number}</span>
+        <span className="font-mono text-2xs text-faint">{measured['data-index'] + 1}</span>
         <Author name={event?.author ?? calls[0]?.agent ?? ''} />
         {calls.map((c) => (
           <span key={c.number} className="font-mono text-2xs text-soft">{c.kind} <b className="font-semibold">{c.name}</b> <span className={c.missing ? 'text-bad' : c.live || c.replaced ? 'text-wait' : 'text-faint'}>{how(c)}</span></span>

@@ -13,6 +13,7 @@ import { CostText, usePrices } from '../../ui/cost';
 import { JsonView, argsText, brief } from '../../ui/json';
 import { Markdown } from '../../ui/markdown';
 import { Author, Button, Empty, Loading, Problem } from '../../ui/parts';
+import { Virtual } from '../../ui/virtual';
 import { SessionModel, type Snapshot } from '../../workbench/session';
 import { useSpans } from '../../workbench/spans';
 import { useFlows, WorkflowView } from '../../workbench/workflowview';
@@ -75,14 +76,14 @@ function Turn({ id, run, snapshot, events }: { id: Key; run: string; snapshot: S
           {open.size > 0 ? <button type="button" onClick={() => setOpen(new Set())} className="text-accent hover:underline">fold all</button> : <button type="button" onClick={() => (setAll(true), setOpen(new Set(lines.map((l) => l.key))))} className="text-accent hover:underline">unfold all</button>}
         </p>
         <ol className="overflow-hidden rounded-lg border bg-sheet" data-steps>
-          {shown.map((line, i) => (
-            <li key={line.key} className={i > 0 ? 'border-t' : ''}>
-              {short && i === few / 2 && (
+          <Virtual as="li" items={shown} keyOf={(line) => line.key} height={33} draw={(line, measured) => (
+            <li {...measured} className="border-t data-[index=0]:border-t-0">
+              {short && measured['data-index'] === few / 2 && (
                 <button type="button" onClick={() => setAll(true)} className="block w-full border-b bg-sunk px-4 py-1.5 text-left text-soft hover:text-ink">… {lines.length - few} more steps</button>
               )}
               <LineView line={line} number={lines.indexOf(line) + 1} longest={longest} open={open.has(line.key)} toggle={() => toggle(line.key)} show={inConversation} />
             </li>
-          ))}
+          )} />
         </ol>
         <Replays id={id} run={run} list={replays} />
       </section>
