@@ -1,14 +1,12 @@
 package run_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"io"
 	"log/slog"
 	"net/http"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -430,18 +428,4 @@ func TestInterruptedBeforeBeginReturns(t *testing.T) {
 		h.cancel(second)
 		h.wait(second)
 	})
-}
-
-// inside waits until a goroutine is in a function.
-func inside(function string) {
-	for buf := make([]byte, 1<<20); ; {
-		n := runtime.Stack(buf, true)
-		if bytes.Contains(buf[:n], []byte(function)) {
-			return
-		}
-		if n == len(buf) {
-			buf = make([]byte, 2*n)
-		}
-		runtime.Gosched()
-	}
 }

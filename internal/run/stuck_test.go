@@ -20,7 +20,17 @@ import (
 type stuck struct {
 	session.Store
 	gate    <-chan struct{}
+	waits   chan struct{} // receives a value for each call that gets to the gate, up to its capacity
 	renewed chan struct{} // receives a value for each call, if a receiver is ready
+}
+
+// wait blocks until the gate is open.
+func (s *stuck) wait() {
+	select {
+	case s.waits <- struct{}{}:
+	default:
+	}
+	<-s.gate
 }
 
 func (s *stuck) Renew(ctx context.Context) ([]session.Held, error) {
@@ -38,14 +48,14 @@ var stuckKey = session.Key{App: "app", User: "u", ID: "stuck"}
 
 func (s *stuck) Append(ctx context.Context, key session.Key, epoch int64, notes session.Journal, entries ...*session.Entry) error {
 	if key == stuckKey {
-		<-s.gate
+		s.wait()
 	}
 	return s.Store.Append(ctx, key, epoch, notes, entries...)
 }
 
 func (s *stuck) End(ctx context.Context, key session.Key, epoch int64, end session.End) (bool, error) {
 	if key == stuckKey {
-		<-s.gate
+		s.wait()
 	}
 	return s.Store.End(ctx, key, epoch, end)
 }
@@ -59,7 +69,7 @@ func TestStuckRunDoesNotStopRenewing(t *testing.T) {
 		t.Fatal(err)
 	}
 	work := worker(tool.Pure, nil, started)
-	store := &stuck{Store: inner, gate: gate, renewed: make(chan struct{})}
+	store := &stuck{Store: inner, gate: gate, waits: make(chan struct{}, 1), renewed: make(chan struct{})}
 	h := &fixture{t: t, store: inner, Engine: run.NewEngine(run.Options{
 		Store: session.NewStore(store), Lease: lease, Log: slog.New(slog.NewTextHandler(t.Output(), nil)),
 		Agent: func(string) (*agent.Agent, error) { return work, nil },
@@ -81,7 +91,7 @@ func TestStuckRunDoesNotStopRenewing(t *testing.T) {
 	if _, err := h.Start(t.Context(), run.Request{Key: stuckKey, Message: event.Text(event.RoleUser, "go")}); err != nil {
 		t.Fatal(err)
 	}
-	inside("run_test.(*stuck).End(") // its only event is stored with its end
+	<-store.waits
 	for n := range 5 {
 		select {
 		case <-store.renewed:

@@ -176,8 +176,8 @@ func TestHTTPSClient(t *testing.T) {
 func TestHTTPParser(t *testing.T) {
 	t.Parallel()
 	head := "HTTP/1.1 200 OK\r\n"
-	// Bytes after the end of a response are an error if they come with it, and
-	// nobody reads them if they come later: they are sent in one piece only.
+	// Bytes after the end of a response are an error if they come with it, and are
+	// not read if they come later: they are sent in one piece only.
 	surplus := head + "Content-Length: 3\r\nConnection: close\r\n\r\nabcdef"
 	responses := []string{
 		surplus,
