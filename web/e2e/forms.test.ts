@@ -137,3 +137,27 @@ test('a schedule changes a state, and gets a message', async () => {
   expect(now).toMatchObject({ newMessage: { parts: [{ text: 'What is left to do?' }] }, missedAfterSeconds: 120, sessionId: 's1' });
   for (const gone of ['stateDelta', 'startAt']) expect(now).not.toHaveProperty(gone);
 });
+
+test('the title and the buttons of a long dialog stay in view while it scrolls', async () => {
+  const page = await open(`/ui/apps/tasks/users/${fresh('scroller')}/triggers`, { width: 390, height: 640 });
+  await page.getByRole('button', { name: 'New trigger' }).first().click();
+  const dialog = page.getByRole('dialog');
+  const create = dialog.getByRole('button', { name: 'Create' });
+  await create.waitFor();
+  expect(await dialog.evaluate((el) => el.scrollHeight > el.clientHeight), 'is long').toBe(true);
+  const inView = (place: Locator) => place.evaluate((el) => {
+    const { left, top, width, height } = el.getBoundingClientRect();
+    return el.contains(document.elementFromPoint(left + width / 2, top + height / 2));
+  });
+  for (const end of [false, true]) {
+    await dialog.evaluate((el, end) => el.scrollTo(0, end ? el.scrollHeight : 0), end);
+    await expect.poll(() => inView(create)).toBe(true);
+    expect(await inView(dialog.getByRole('heading', { name: 'New trigger' }))).toBe(true);
+    expect(await inView(dialog.getByRole('button', { name: 'Close' }))).toBe(true);
+  }
+  // What gets the focus is not under the buttons.
+  await dialog.evaluate((el) => el.scrollTo(0, 0));
+  const last = dialog.getByRole('textbox').last();
+  await last.focus();
+  await expect.poll(() => inView(last)).toBe(true);
+});

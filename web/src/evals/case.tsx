@@ -4,7 +4,7 @@ import { useState } from 'react';
 import { ask } from '../api/client';
 import type { JsonObject } from '../api/types';
 import { navigate } from '../router';
-import { Dialog } from '../ui/dialog';
+import { Dialog, Footer } from '../ui/dialog';
 import { Action, Button, Empty, Field, Loading, Problem } from '../ui/parts';
 import { Screen } from '../ui/screen';
 import { say } from '../ui/toast';
@@ -196,10 +196,10 @@ function Editor({ app, set, one, taken }: { app: string; set: string; one: Case;
       <Button command icon="plus" onClick={() => setTurns([...turns, { draft: { user: '', answer: '', calls: [] }, from: newTurn(turns.map((t) => t.from)) }])}>Add a turn</Button>
       {silent && <p className="mt-2 text-sm text-soft">In every turn, the user says something.</p>}
       <Dialog open={deleting} onClose={() => setDeleting(false)} title={`Delete the case ${one.evalId}?`} note="This changes the file in the directory of the application. Results stay.">
-        <div className="flex justify-end gap-2">
+        <Footer>
           <Button onClick={() => setDeleting(false)}>Cancel</Button>
           <Action tone="danger" icon="trash" call={evalCalls.deleteCase(app, set, one.evalId)} onClick={remove}>Delete</Action>
-        </div>
+        </Footer>
       </Dialog>
     </Screen>
   );

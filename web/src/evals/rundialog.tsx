@@ -4,7 +4,7 @@ import { useState } from 'react';
 import { ask } from '../api/client';
 import type { Json, JsonObject } from '../api/types';
 import { keepMetrics, keptMetrics } from '../kept';
-import { Dialog } from '../ui/dialog';
+import { Dialog, Footer } from '../ui/dialog';
 import { Action, Button, Field, Loading, Problem } from '../ui/parts';
 import { say } from '../ui/toast';
 import { evalCalls, type Criteria, type Metric, type MetricInfo, type Progress, type Variant } from './api';
@@ -178,10 +178,10 @@ export function RunDialog({ app, set, ids, total, variants, onClose }: { app: st
         <label className="flex items-start gap-2"><input type="checkbox" className="mt-1" checked={choices.recorded} onChange={(e) => set1({ recorded: e.target.checked })} /><span>Use the recorded results of tools<span className="block text-xs text-soft">Tools are not called; a call that the case has no result for makes it fail. Toolsets are still listed, and code executors and remote agents are called.</span></span></label>
         <label className="flex items-start gap-2"><input type="checkbox" className="mt-1" checked={keep} onChange={(e) => setKeep(e.target.checked)} /><span>Use these metrics from now on<span className="block text-xs text-soft">They are written to <code className="font-mono">test_config.json</code> in the directory of the application: for this screen, and for <code className="font-mono">parley eval</code>.</span></span></label>
         {bad && <p className="text-bad">Thresholds are from 0 to 1.</p>}
-        <div className="flex justify-end gap-2">
+        <Footer>
           <Button onClick={() => onClose()}>Cancel</Button>
           <Action tone="primary" type="submit" call={keep ? [evalCalls.putCriteria(app, metrics), call] : call} disabled={metrics.length === 0 || bad}>Run</Action>
-        </div>
+        </Footer>
       </form>}
     </Dialog>
   );

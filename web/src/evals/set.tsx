@@ -3,7 +3,7 @@ import { useState } from 'react';
 
 import { ask } from '../api/client';
 import { Link, navigate } from '../router';
-import { Dialog } from '../ui/dialog';
+import { Dialog, Footer } from '../ui/dialog';
 import { Action, Button, Empty, Loading, Problem, When } from '../ui/parts';
 import { Screen } from '../ui/screen';
 import { Table, type Column } from '../ui/table';
@@ -82,10 +82,10 @@ export default function SetScreen({ app, set }: { app: string; set: string }) {
       {one.data && <section className="mt-6"><h2 className="mb-2">Results</h2><History app={app} set={set} /></section>}
       {running && <RunDialog app={app} set={set} ids={running} total={cases.length} onClose={() => setRunning(undefined)} />}
       <Dialog open={deleting !== undefined} onClose={() => setDeleting(undefined)} title={deleting === 'set' ? `Delete the set ${set}?` : `Delete the case ${(deleting as Case | undefined)?.evalId ?? ''}?`} note="This changes the file in the directory of the application. Results stay.">
-        <div className="flex justify-end gap-2">
+        <Footer>
           <Button onClick={() => setDeleting(undefined)}>Cancel</Button>
           <Action tone="danger" icon="trash" call={() => (deleting === 'set' ? evalCalls.deleteSet(app, set) : evalCalls.deleteCase(app, set, (deleting as Case).evalId))} onClick={remove}>Delete</Action>
-        </div>
+        </Footer>
       </Dialog>
     </Screen>
   );

@@ -4,7 +4,7 @@ import { useState } from 'react';
 import { ask } from '../api/client';
 import { Link, navigate } from '../router';
 import { ScopePicker } from '../scopepicker';
-import { Dialog } from '../ui/dialog';
+import { Dialog, Footer } from '../ui/dialog';
 import { Action, Button, Empty, Field, Loading, Problem } from '../ui/parts';
 import { Screen } from '../ui/screen';
 import { say } from '../ui/toast';
@@ -45,10 +45,10 @@ export default function SetsScreen({ app }: { app: string }) {
       <Dialog open={making} onClose={() => setMaking(false)} title="New evaluation set" note="It becomes a file in the directory of the application.">
         <form onSubmit={(e) => (e.preventDefault(), make())} className="space-y-3">
           <Field label="Name" note="Letters, digits, _, - and ."><input autoFocus className="field w-full" value={name} onChange={(e) => setName(e.target.value)} /></Field>
-          <div className="flex justify-end gap-2">
+          <Footer>
             <Button onClick={() => setMaking(false)}>Cancel</Button>
             <Action tone="primary" call={evalCalls.createSet(app, name.trim() || 'name')} type="submit" disabled={!name.trim()}>Create</Action>
-          </div>
+          </Footer>
         </form>
       </Dialog>
     </Screen>

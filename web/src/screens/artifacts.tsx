@@ -6,7 +6,7 @@ import { ask, ParleyError, send } from '../api/client';
 import type { ArtifactVersion, Key } from '../api/types';
 import { mostOfPDF, pagesOf, sizeText } from '../log/pdf';
 import { Link, navigate, to, useQuery } from '../router';
-import { Dialog } from '../ui/dialog';
+import { Dialog, Footer } from '../ui/dialog';
 import { FileCard } from '../ui/filecard';
 import { Icon } from '../ui/icons';
 import { JsonView } from '../ui/json';
@@ -129,10 +129,10 @@ function File({ id, name }: { id: Key; name: string }) {
         </section>
       )}
       <Dialog open={deleting} onClose={() => setDeleting(false)} title="Delete the file?" note={<>{list.length === 1 ? 'The only version' : `All ${list.length} versions`} of {name} {list.length === 1 ? 'is' : 'are'} deleted. This cannot be undone.</>}>
-        <div className="flex justify-end gap-2">
+        <Footer>
           <Button onClick={() => setDeleting(false)}>Cancel</Button>
           <Action tone="danger" icon="trash" call={calls.deleteArtifact(id, name)} onClick={remove}>Delete</Action>
-        </div>
+        </Footer>
       </Dialog>
     </article>
   );
@@ -269,9 +269,9 @@ function Upload({ id, name: current, done }: { id: Key; name: string; done: () =
         <span>For all sessions of {id.user}</span>
       </label>
       {problem && <p role="alert" className="text-bad">{problem}</p>}
-      <div className="flex justify-end">
+      <Footer>
         <Action tone="primary" icon="up" type="submit" call={call} disabled={busy}>Upload</Action>
-      </div>
+      </Footer>
     </form>
   );
 }

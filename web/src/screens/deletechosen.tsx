@@ -3,7 +3,7 @@ import { useState } from 'react';
 import { calls } from '../api/calls';
 import { ask } from '../api/client';
 import type { Overview } from '../api/types';
-import { Dialog } from '../ui/dialog';
+import { Dialog, Footer } from '../ui/dialog';
 import { Action, Button, Refusable } from '../ui/parts';
 import { say } from '../ui/toast';
 import { useSessionActions } from './sessionactions';
@@ -37,10 +37,10 @@ export function DeleteChosen({ app, user, chosen, clear, all }: Props) {
       <Button tone="quiet" onClick={clear}>Clear</Button>
       <Refusable tone="danger" icon="trash" onClick={() => setAsking(true)}>Delete</Refusable>
       <Dialog open={asking} onClose={() => setAsking(false)} title={`Delete ${count}?`} note="They are deleted with their history and their files, and their runs end. This cannot be undone. Branches that were made of them stay.">
-        <div className="flex justify-end gap-2">
+        <Footer>
           <Button onClick={() => setAsking(false)}>Cancel</Button>
           <Action tone="danger" icon="trash" call={requests} onClick={() => void remove()}>Delete</Action>
-        </div>
+        </Footer>
       </Dialog>
     </div>
   );

@@ -9,7 +9,7 @@ import { useCommands } from '../commands';
 import { left, pendingIn, whoMay, type Entry, type InboxLink } from '../log/inbox';
 import { Link, navigate, setQuery, to, useQuery } from '../router';
 import { useApps } from '../scope';
-import { Dialog } from '../ui/dialog';
+import { Dialog, Footer } from '../ui/dialog';
 import { filterClass, TextFilter, UserFilter } from '../ui/filters';
 import { JsonView } from '../ui/json';
 import { More } from '../ui/more';
@@ -115,20 +115,20 @@ export default function InboxScreen() {
           }}
         >
           <Field label="person"><input autoFocus spellCheck={false} className="field w-full" value={person} onChange={(e) => setPerson(e.target.value)} placeholder="none" /></Field>
-          <div className="mt-4 flex justify-end gap-2">
+          <Footer>
             <Button onClick={() => setAssigned(undefined)}>Cancel</Button>
             <Button tone="primary" type="submit">Assign</Button>
-          </div>
+          </Footer>
         </form>
       </Dialog>
       <Dialog open={link !== undefined} onClose={() => setLink(undefined)} title="A link to answer it" note="Anyone who has the link can answer, once, as you.">
         {link && (
           <>
             <Field label={`can be used until ${new Date(link.expiresAt).toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'short' })}`}><textarea readOnly rows={4} className="field field-sizing-content w-full font-mono text-2xs" value={link.url} onFocus={(e) => e.currentTarget.select()} /></Field>
-            <div className="mt-4 flex justify-end gap-2">
+            <Footer>
               <Button onClick={() => setLink(undefined)}>Close</Button>
               <Button tone="primary" icon="copy" onClick={() => void copy(link.url, 'The link is on the clipboard.')}>Copy</Button>
-            </div>
+            </Footer>
           </>
         )}
       </Dialog>

@@ -6,7 +6,7 @@ import { ask } from '../api/client';
 import type { StoredCredential } from '../api/types';
 import { Link, to } from '../router';
 import { ScopePicker } from '../scopepicker';
-import { Dialog } from '../ui/dialog';
+import { Dialog, Footer } from '../ui/dialog';
 import { Action, Button, Empty, Loading, Problem, When } from '../ui/parts';
 import { Screen } from '../ui/screen';
 import { say } from '../ui/toast';
@@ -57,10 +57,10 @@ export default function LoginsScreen({ app, user }: { app: string; user: string 
         title="Revoke the login?"
         note={asked && <>Tools of {app} cannot act for {user} at {nameOf(asked)} any more{asked.sessionId ? ' in this session' : ''}. The user has to log in again.</>}
       >
-        <div className="flex justify-end gap-2">
+        <Footer>
           <Button onClick={() => setAsked(undefined)}>Cancel</Button>
           {asked && <Action tone="danger" call={calls.revoke(app, user, asked.name, asked.sessionId)} onClick={() => (setAsked(undefined), revoke(asked))}>Revoke</Action>}
-        </div>
+        </Footer>
       </Dialog>
     </Screen>
   );

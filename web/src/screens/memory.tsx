@@ -7,7 +7,7 @@ import { usePages } from '../api/usepages';
 import type { Part } from '../api/types';
 import { Link, to } from '../router';
 import { ScopePicker } from '../scopepicker';
-import { Dialog } from '../ui/dialog';
+import { Dialog, Footer } from '../ui/dialog';
 import { More } from '../ui/more';
 import { Action, Author, Button, Empty, Field, Loading, Problem, When } from '../ui/parts';
 import { Screen } from '../ui/screen';
@@ -85,10 +85,10 @@ export default function MemoryScreen({ app, user }: { app: string; user: string 
         {edited && (
           <>
             <Field label="text"><textarea autoFocus rows={8} className="field w-full" value={edited.text} onChange={(e) => setEdited({ ...edited, text: e.target.value })} /></Field>
-            <div className="mt-4 flex justify-end gap-2">
+            <Footer>
               <Button onClick={() => setEdited(undefined)}>Cancel</Button>
               <Action tone="primary" disabled={!edited.text.trim()} call={calls.editMemory(app, user, edited.memory.id, edited.text)} onClick={() => void send(calls.editMemory(app, user, edited.memory.id, edited.text), 'The memory is changed.')}>Save</Action>
-            </div>
+            </Footer>
           </>
         )}
       </Dialog>
@@ -98,10 +98,10 @@ export default function MemoryScreen({ app, user }: { app: string; user: string 
         title={asked === 'all' ? 'Forget everything?' : 'Delete the memory?'}
         note={asked === 'all' ? <>Agents of {app} find nothing of earlier sessions with {user} any more. The sessions stay.</> : asked && <span className="line-clamp-3">{textOf(asked)}</span>}
       >
-        <div className="flex justify-end gap-2">
+        <Footer>
           <Button onClick={() => setAsked(undefined)}>Cancel</Button>
           {forget && <Action tone="danger" call={forget} onClick={() => (setAsked(undefined), void send(forget, asked === 'all' ? 'Everything is forgotten.' : 'The memory is deleted.'))}>{asked === 'all' ? 'Forget everything' : 'Delete'}</Action>}
-        </div>
+        </Footer>
       </Dialog>
     </Screen>
   );

@@ -6,7 +6,7 @@ import { ask } from '../api/client';
 import { clock, complete, draftOf, patchOf, requestOf, textOf, times, type Draft, type Firing, type Schedule } from '../log/schedules';
 import { Link, to } from '../router';
 import { ScopePicker } from '../scopepicker';
-import { Dialog } from '../ui/dialog';
+import { Dialog, Footer } from '../ui/dialog';
 import { FormDialog, StateField, useSend } from '../ui/formdialog';
 import { Action, Button, Empty, Field, Loading, Problem, Refusable, When } from '../ui/parts';
 import { Screen } from '../ui/screen';
@@ -79,10 +79,10 @@ export default function SchedulesScreen({ app, user }: { app: string; user: stri
         {draft && <Form draft={draft} named={edited !== undefined} change={setDraft} />}
       </FormDialog>
       <Dialog open={asked !== undefined} onClose={() => setAsked(undefined)} title="Delete the schedule?" note={asked && <>{asked.id} starts no more runs. Its sessions stay.</>}>
-        <div className="flex justify-end gap-2">
+        <Footer>
           <Button onClick={() => setAsked(undefined)}>Cancel</Button>
           {asked && <Action tone="danger" call={calls.deleteSchedule(app, user, asked.id)} onClick={() => (setAsked(undefined), send(calls.deleteSchedule(app, user, asked.id), 'The schedule is deleted.'))}>Delete</Action>}
-        </div>
+        </Footer>
       </Dialog>
     </Screen>
   );

@@ -7,7 +7,7 @@ import { ask, send } from '../api/client';
 import type { JsonObject, Key, Session } from '../api/types';
 import { labelsText, metadataKey, metadataOf, parseLabels } from '../log/labels';
 import { navigate, to } from '../router';
-import { Dialog } from '../ui/dialog';
+import { Dialog, Footer } from '../ui/dialog';
 import type { Item } from '../ui/menu';
 import { Action, Button, Field } from '../ui/parts';
 import { say } from '../ui/toast';
@@ -28,10 +28,10 @@ export const sessionItems = (id: Key, actions: ReturnType<typeof useSessionActio
 export function DeleteDialog({ open, onClose, id, title, remove }: { open: boolean; onClose: () => void; id: Key; title: string; remove: () => void }) {
   return (
     <Dialog open={open} onClose={onClose} title="Delete the session?" note={<>{title} is deleted with its history and its files, and its runs end. This cannot be undone. Branches that were made of it stay.</>}>
-      <div className="flex justify-end gap-2">
+      <Footer>
         <Button onClick={onClose}>Cancel</Button>
         <Action tone="danger" icon="trash" call={calls.deleteSession(id)} onClick={remove}>Delete</Action>
-      </div>
+      </Footer>
     </Dialog>
   );
 }
@@ -99,9 +99,9 @@ function EditForm({ id, state, done }: { id: Key; state: JsonObject; done: () =>
     >
       <Field label="title"><input className="field w-full" value={name} onChange={(e) => setName(e.target.value)} /></Field>
       <Field label="labels" note="name:value, with commas between them"><input className="field w-full font-mono" value={labels} onChange={(e) => setLabels(e.target.value)} /></Field>
-      <div className="flex justify-end">
+      <Footer>
         <Action tone="primary" type="submit" call={call}>Save</Action>
-      </div>
+      </Footer>
     </form>
   );
 }

@@ -12,7 +12,7 @@ import { effects, matching, outcomeOf, resultOf, type AgentTools, type OfferedTo
 import { Link, setQuery, to, useQuery as useAddressQuery } from '../router';
 import { ScopePicker } from '../scopepicker';
 import { ArgsForm } from '../ui/argsform';
-import { Dialog } from '../ui/dialog';
+import { Dialog, Footer } from '../ui/dialog';
 import { JsonView } from '../ui/json';
 import { Action, Author, Button, Empty, Field, Loading, Problem, Status } from '../ui/parts';
 import { Screen } from '../ui/screen';
@@ -166,10 +166,10 @@ function ToolView({ app, user, agent, tool }: { app: string; user: string; agent
       {made && <Result key={made.run} made={made} />}
       <Dialog open={asked !== undefined} onClose={() => setAsked(undefined)} title={`Call ${tool.name}?`} note={<>It {effect.name}, as {user}. {effect.note}</>}>
         {asked && <div className="mb-4 max-h-[40vh] overflow-y-auto rounded-md bg-sunk px-3 py-2"><JsonView value={asked} label="the arguments" /></div>}
-        <div className="flex justify-end gap-2">
+        <Footer>
           <Button onClick={() => setAsked(undefined)}>Cancel</Button>
           {asked && <Action tone="primary" call={calls.callTool(app, user, body(asked))} onClick={() => void send(asked)}>Call it</Action>}
-        </div>
+        </Footer>
       </Dialog>
     </>
   );

@@ -7,7 +7,7 @@ import { readMatch } from '../log/state';
 import { checks, complete, draftOf, patchOf, requestOf, showsSecret, type Check, type Delivery, type Draft, type Trigger } from '../log/triggers';
 import { Link, to } from '../router';
 import { ScopePicker } from '../scopepicker';
-import { Dialog } from '../ui/dialog';
+import { Dialog, Footer } from '../ui/dialog';
 import { FormDialog, StateField, useSend } from '../ui/formdialog';
 import { Action, Button, CopyText, Empty, Field, Loading, Problem, Refusable, When } from '../ui/parts';
 import { Screen } from '../ui/screen';
@@ -102,13 +102,13 @@ export default function TriggersScreen({ app, user }: { app: string; user: strin
             ))}
           </dl>
         )}
-        <div className="mt-4 flex justify-end"><Button tone="primary" onClick={() => setShown(undefined)}>Done</Button></div>
+        <Footer><Button tone="primary" onClick={() => setShown(undefined)}>Done</Button></Footer>
       </Dialog>
       <Dialog open={asked !== undefined} onClose={() => setAsked(undefined)} title="Delete the trigger?" note={asked && <>Requests to {asked.path} are refused from then on. Its sessions stay.</>}>
-        <div className="flex justify-end gap-2">
+        <Footer>
           <Button onClick={() => setAsked(undefined)}>Cancel</Button>
           {asked && <Action tone="danger" call={calls.deleteTrigger(app, asked.name)} onClick={() => (setAsked(undefined), send(calls.deleteTrigger(app, asked.name), 'The trigger is deleted.'))}>Delete</Action>}
-        </div>
+        </Footer>
       </Dialog>
     </Screen>
   );

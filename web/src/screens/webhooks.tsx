@@ -8,7 +8,7 @@ import { clock } from '../log/schedules';
 import { complete, draftOf, events, patchOf, requestOf, wants, whose, type DeliveryPage, type Draft, type EventType, type FailedPage, type Webhook } from '../log/webhooks';
 import { Link, to } from '../router';
 import { ScopePicker } from '../scopepicker';
-import { Dialog } from '../ui/dialog';
+import { Dialog, Footer } from '../ui/dialog';
 import { FormDialog, useSend } from '../ui/formdialog';
 import { Action, Button, CopyText, Empty, Field, Loading, Problem, Refusable, When } from '../ui/parts';
 import { Screen } from '../ui/screen';
@@ -87,13 +87,13 @@ export default function WebhooksScreen({ app }: { app: string; user: string }) {
       </FormDialog>
       <Dialog open={shown !== undefined} onClose={() => setShown(undefined)} title={`The secret of ${shown?.id ?? ''}`} note="The receiver verifies the signatures with it. It is not shown again.">
         {shown && <p className="flex items-center gap-2 font-mono text-xs [overflow-wrap:anywhere]" data-secret>{shown.secret} <CopyText text={shown.secret ?? ''} label="Copy the secret" /></p>}
-        <div className="mt-4 flex justify-end"><Button tone="primary" onClick={() => setShown(undefined)}>Done</Button></div>
+        <Footer><Button tone="primary" onClick={() => setShown(undefined)}>Done</Button></Footer>
       </Dialog>
       <Dialog open={asked !== undefined} onClose={() => setAsked(undefined)} title="Delete the webhook?" note={asked && <>Nothing more is sent to {asked.id}, and what was not accepted is lost.</>}>
-        <div className="flex justify-end gap-2">
+        <Footer>
           <Button onClick={() => setAsked(undefined)}>Cancel</Button>
           {asked && <Action tone="danger" call={calls.deleteWebhook(app, asked.id)} onClick={() => (setAsked(undefined), send(calls.deleteWebhook(app, asked.id), 'The webhook is deleted.'))}>Delete</Action>}
-        </div>
+        </Footer>
       </Dialog>
     </Screen>
   );

@@ -20,20 +20,27 @@ export function Dialog({ open, onClose, title, note, children, width = 'max-w-[4
     <Radix.Root open={open} onOpenChange={(is) => !is && onClose()}>
       <Radix.Portal>
         <Radix.Overlay className="fixed inset-0 z-40 bg-black/45" />
-        <Radix.Content className={`fixed top-[12vh] left-1/2 z-40 max-h-[80vh] w-[calc(100vw-24px)] -translate-x-1/2 overflow-y-auto rounded-lg border border-rule bg-sheet p-5 shadow-2xl ${width}`}>
-          <div className="mb-3 flex items-start gap-3">
-            <div className="min-w-0 flex-1">
-              <Radix.Title className="text-lg font-semibold">{title}</Radix.Title>
-              <Radix.Description className={note ? 'text-soft' : 'sr-only'}>{note ?? title}</Radix.Description>
-            </div>
+        <Radix.Content className={`fixed top-[12dvh] left-1/2 z-40 max-h-[80dvh] w-[calc(100vw-24px)] -translate-x-1/2 scroll-pt-16 scroll-pb-18 overflow-y-auto rounded-lg border border-rule bg-sheet px-5 pb-5 shadow-2xl has-[[data-footer]]:pb-0 max-md:top-[5dvh] max-md:max-h-[90dvh] ${width}`}>
+          <div className="sticky top-0 z-10 -mx-5 flex items-start gap-3 bg-sheet px-5 pt-5 pb-1">
+            <Radix.Title className="min-w-0 flex-1 text-lg font-semibold [overflow-wrap:anywhere]">{title}</Radix.Title>
             {!quiet && <CurlMenu />}
             <Radix.Close asChild>
               <Button tone="quiet" icon="close" bare>Close</Button>
             </Radix.Close>
           </div>
-          {children}
+          <Radix.Description className={note ? 'text-soft' : 'sr-only'}>{note ?? title}</Radix.Description>
+          <div className="mt-3">{children}</div>
         </Radix.Content>
       </Radix.Portal>
     </Radix.Root>
+  );
+}
+
+/** The buttons at the end of a dialog. They stay in view while what is above them scrolls, and what goes under them fades. */
+export function Footer({ children }: { children: ReactNode }) {
+  return (
+    <div data-footer className="sticky bottom-0 z-10 -mx-5 mt-3 flex flex-wrap justify-end gap-2 bg-sheet px-5 pt-1 pb-5 before:pointer-events-none before:absolute before:inset-x-0 before:bottom-full before:h-3 before:bg-linear-to-t before:from-sheet before:to-transparent">
+      {children}
+    </div>
   );
 }

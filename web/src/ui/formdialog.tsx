@@ -3,7 +3,7 @@ import { useEffect, useRef, useState, type ReactNode } from 'react';
 import type { Call } from '../api/calls';
 import { ask } from '../api/client';
 import { readState } from '../log/state';
-import { Dialog } from './dialog';
+import { Dialog, Footer } from './dialog';
 import { Action, Button, Field } from './parts';
 import { say } from './toast';
 
@@ -51,10 +51,10 @@ function Form<T>({ call, complete, label, done, onClose, children }: Omit<FormDi
     <form noValidate onChange={() => setProblem('')} onSubmit={(e) => (e.preventDefault(), complete && once(send))}>
       {children}
       {problem && <p role="alert" className="mt-3 text-bad [overflow-wrap:anywhere]">{problem}</p>}
-      <div className="mt-4 flex justify-end gap-2">
+      <Footer>
         <Button onClick={onClose}>Cancel</Button>
         <Action tone="primary" type="submit" disabled={busy || !complete} call={call}>{label}</Action>
-      </div>
+      </Footer>
     </form>
   );
 }

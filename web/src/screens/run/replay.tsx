@@ -6,7 +6,7 @@ import { ask } from '../../api/client';
 import type { AppInfo, Key, Recording, ReplayPlan, ReplayReport } from '../../api/types';
 import { callsTools, isLive, instructionsOf, modes, planOf, type Choice, type Mode } from '../../log/replaying';
 import { Link, navigate, setQuery, to, useQuery } from '../../router';
-import { Dialog } from '../../ui/dialog';
+import { Dialog, Footer } from '../../ui/dialog';
 import { Icon } from '../../ui/icons';
 import { Action, Button, Empty, Loading, Problem } from '../../ui/parts';
 import { messageOf, RunFrame } from './frame';
@@ -147,10 +147,10 @@ function Ready({ id, run, recording }: { id: Key; run: string; recording: Record
       </div>
       <Dialog open={asking} onClose={() => setAsking(false)} title="Call tools again?" note={`What they do is done once more, as ${id.user}, and cannot be undone from here.`}>
         <ToolWarning recording={recording} plan={plan} effects={effects} />
-        <div className="mt-4 flex justify-end gap-2">
+        <Footer>
           <Button onClick={() => setAsking(false)}>Do not call them</Button>
           <Action tone="danger" icon="alert" call={() => calls.replay(id, run, planOf(choice, recording.steps))} onClick={() => void start()}>Call them</Action>
-        </div>
+        </Footer>
       </Dialog>
     </div>
   );
