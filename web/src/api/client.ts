@@ -1,6 +1,7 @@
 import { ConnectionError, Parley } from '@parley-run/client';
 
 import type { Call } from './calls';
+import { browserNow, noteDate } from './clock';
 import { connection } from './connection';
 
 export { ConnectionError, ParleyError } from '@parley-run/client';
@@ -13,11 +14,13 @@ let last: Call | undefined;
 export const lastAction = () => last;
 export const forgetLastAction = () => (last = undefined);
 
-/** fetch, which also notes whether the server can be reached and knows the user. */
+/** fetch, which also notes whether the server can be reached and knows the user, and what time it is there. */
 async function watchedFetch(url: RequestInfo | URL, init: RequestInit = {}): Promise<Response> {
+  const sent = browserNow();
   try {
     const response = await fetch(url, init);
     connection.found();
+    if (!response.headers.has('Age')) noteDate(response.headers.get('Date'), sent, browserNow());
     if (response.status === 401) for (const listener of unauthorized) listener();
     return response;
   } catch (error) {

@@ -1,4 +1,5 @@
 // What waits for people, as the server lists it.
+import { serverNow } from '../api/clock';
 import type { Event, FunctionCall } from '../api/types';
 import { kindOf, type Pending } from './pending';
 
@@ -43,7 +44,7 @@ export function whoMay(answer: string): string {
 }
 
 /** When something ends, in words. */
-export function left(until: string, now = Date.now()): string {
+export function left(until: string, now = serverNow() * 1000): string {
   const minutes = Math.round((Date.parse(until) - now) / 60_000);
   if (minutes < 1) return 'now';
   if (minutes < 120) return `in ${minutes} minute${minutes === 1 ? '' : 's'}`;

@@ -3,6 +3,7 @@ import { useState } from 'react';
 
 import { calls } from '../api/calls';
 import { ask } from '../api/client';
+import { sinceTime } from '../api/clock';
 import type { Run } from '../api/types';
 import { usePages } from '../api/usepages';
 import { useFixedUser, useMustName } from '../caller';
@@ -106,7 +107,7 @@ export default function RunsScreen({ app, user }: { app: string; user: string })
               </td>
               <td className="max-w-[160px] truncate px-2 py-1.5 font-mono text-2xs leading-5 text-faint max-md:hidden" title={run.id}><Link href={to.run(keyOf(run), run.id)} className="hover:underline">{run.id}</Link></td>
               <td className="px-2 py-1.5 font-mono text-2xs leading-5 whitespace-nowrap text-soft max-sm:hidden">{run.usageMetadata?.totalTokenCount === undefined ? '' : count(run.usageMetadata.totalTokenCount)}<CostText cost={sumCosts([run])} className="block text-faint" /></td>
-              <td className="px-2 py-1.5 font-mono text-2xs leading-5 whitespace-nowrap text-soft max-sm:hidden">{run.status !== 'queued' && seconds((run.endTime ?? Date.now() / 1000) - run.createTime)}</td>
+              <td className="px-2 py-1.5 font-mono text-2xs leading-5 whitespace-nowrap text-soft max-sm:hidden">{run.status !== 'queued' && seconds(run.endTime === undefined ? sinceTime(run.createTime) : run.endTime - run.createTime)}</td>
               <td className="px-2 py-1.5 max-sm:hidden"><When time={run.createTime} /></td>
               <td className="py-0.5 pr-2 text-right">
                 {(run.status === 'running' || run.status === 'queued') && (

@@ -2,6 +2,7 @@ import { useRef, useState, type ButtonHTMLAttributes, type ReactNode } from 'rea
 
 import { curl, type Call, type Calls } from '../api/calls';
 import { ConnectionError, ParleyError } from '../api/client';
+import { sinceTime } from '../api/clock';
 import { isSignedIn, useRefusal, type Needed } from '../caller';
 import { useCommands, useRequest, type Asks } from '../commands';
 import { Icon, type IconName } from './icons';
@@ -215,7 +216,7 @@ export function Field({ label, children, note }: { label: string; children: Reac
 
 /** How long ago, or when, in few letters. */
 export function when(time: number): string {
-  const ago = Date.now() / 1000 - time;
+  const ago = sinceTime(time);
   if (ago < 60) return 'just now';
   if (ago < 3600) return `${Math.floor(ago / 60)} min ago`;
   if (ago < 86400) return `${Math.floor(ago / 3600)} h ago`;

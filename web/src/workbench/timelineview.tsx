@@ -1,5 +1,6 @@
 import { useEffect, useMemo, useState, type ReactNode } from 'react';
 
+import { serverNow } from '../api/clock';
 import type { Event, Run } from '../api/types';
 import { count, sumCosts } from '../log/cost';
 import { measured, paceWords, type Span } from '../log/spans';
@@ -119,10 +120,10 @@ function nameOfRun(id: string, events: Event[]): string {
 }
 
 function useNow(running: boolean): number {
-  const [now, setNow] = useState(() => Date.now() / 1000);
+  const [now, setNow] = useState(serverNow);
   useEffect(() => {
     if (!running) return;
-    const timer = setInterval(() => setNow(Date.now() / 1000), 200);
+    const timer = setInterval(() => setNow(serverNow()), 200);
     return () => clearInterval(timer);
   }, [running]);
   return now;

@@ -1,5 +1,6 @@
 import { useEffect, useMemo, useState, useSyncExternalStore } from 'react';
 
+import { serverNow } from '../../api/clock';
 import type { Event, Key } from '../../api/types';
 import { nameOf } from '../../log/labels';
 import { pendingOf } from '../../log/pending';
@@ -62,7 +63,7 @@ function Turn({ id, run, snapshot, events }: { id: Key; run: string; snapshot: S
   const shown = short ? [...lines.slice(0, few / 2), ...lines.slice(-few / 2)] : lines;
   const inConversation = (event: string) => navigate(`${to.session(id)}?event=${encodeURIComponent(event)}`);
   const tokens = tokensOf(events).total;
-  const end = timeline.end ?? Date.now() / 1000;
+  const end = timeline.end ?? Math.max(timeline.start, serverNow());
   const longest = Math.max(0.001, ...lines.map((l) => l.took ?? 0));
   const cost = costOf(record, events, prices);
   return (
