@@ -37,8 +37,9 @@ func TestEvalInBackground(t *testing.T) {
 	var now struct {
 		Status, EvalSetResultID string
 		Cases                   []struct {
-			FinalEvalStatus int
-			Why             string
+			FinalEvalStatus   int
+			Why               string
+			SessionID, UserID string
 		}
 	}
 	testkit.Eventually(t, "the evaluation is over", func() bool {
@@ -48,8 +49,9 @@ func TestEvalInBackground(t *testing.T) {
 		return now.Status != "running"
 	})
 	if now.Status != "completed" || len(now.Cases) != 1 || now.Cases[0].FinalEvalStatus != 1 {
-		t.Errorf("%+v", now)
+		t.Fatalf("%+v", now)
 	}
+	b.want(200, "GET", "/apps/weather/users/"+now.Cases[0].UserID+"/sessions/"+now.Cases[0].SessionID, "")
 	var history []struct {
 		EvalSetResultID, Code string
 		Passed                int

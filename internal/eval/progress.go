@@ -31,6 +31,10 @@ type CaseProgress struct {
 	ID     string `json:"evalId"`
 	Status Status `json:"finalEvalStatus"`
 	Why    string `json:"why,omitempty"`
+	// Session is that of the case, which can be read before the result is stored. It is empty if
+	// it is too large for that.
+	Session string `json:"sessionId,omitempty"`
+	User    string `json:"userId,omitempty"`
 }
 
 // errCancelled ends an evaluation that was cancelled.
@@ -49,8 +53,9 @@ type running struct {
 	cancel context.CancelCauseFunc
 	over   chan struct{}
 
-	mu  sync.Mutex
-	now Progress
+	mu   sync.Mutex
+	now  Progress
+	held held
 }
 
 func (l *latest) begin(ctx context.Context, p *Plan, cases []*Case, now time.Time) (context.Context, *running) {
@@ -97,12 +102,23 @@ func (v *runningVariant) next(c *Case) {
 func (v *runningVariant) done(c *CaseResult) {
 	v.change(func(p *Progress) {
 		p.Current = ""
-		p.Cases = append(p.Cases, CaseProgress{c.ID, c.Status, c.Why()})
+		one := CaseProgress{ID: c.ID, Status: c.Status, Why: c.Why()}
+		if v.of.held.add(c.key(v.of.app), c) {
+			one.Session, one.User = c.Session, c.User
+		}
+		p.Cases = append(p.Cases, one)
 	}, func(o *Outcome) { o.add(c.brief()) })
 }
 
 func (v *runningVariant) over(result *SetResult, err error) {
-	v.change(func(*Progress) {}, func(o *Outcome) {
+	v.change(func(*Progress) {
+		if err != nil || result.ID == "" {
+			return
+		}
+		for _, c := range result.Cases { // the result has them
+			v.of.held.drop(c.key(v.of.app))
+		}
+	}, func(o *Outcome) {
 		o.Status, o.Created, o.Code = "completed", result.Created, result.Code
 		if err == nil {
 			o.ID = result.ID

@@ -2,9 +2,11 @@ package eval
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"iter"
 	"log/slog"
+	"strings"
 	"testing"
 	"time"
 
@@ -94,6 +96,118 @@ func TestCancel(t *testing.T) {
 	}
 	if now, err = s.Cancel(t.Context(), "app"); err != nil || now.Status != "cancelled" {
 		t.Errorf("cancelled again: %+v, %v", now, err)
+	}
+}
+
+// The session and the spans of a case can be read as soon as it is known how it went, and until
+// the next evaluation also of one that was cancelled.
+func TestSessionsOfRunningEvaluation(t *testing.T) {
+	t.Parallel()
+	waiting, answer := make(chan struct{}, 1), make(chan struct{})
+	s := serviceOf(t, scripted.Func(func(ctx context.Context, req *model.Request) iter.Seq2[*model.Response, error] {
+		if scripted.LastUserText(req) == "wait" {
+			waiting <- struct{}{}
+			select {
+			case <-answer:
+			case <-ctx.Done():
+			}
+		}
+		return scripted.Say("Bye.")(ctx, req)
+	}))
+	s.Record = func(session.Store) Recording { return spanning{} }
+	plan := Plan{App: "app", Set: setOf(t, twoCases), Metrics: DefaultMetrics()}
+	first := func() session.Key {
+		t.Helper()
+		now := s.Progress("app")
+		if len(now.Cases) == 0 || now.Cases[0].Status != Failed || now.Cases[0].Session == "" || now.Cases[0].User == "" {
+			t.Fatalf("%+v", now)
+		}
+		return session.Key{App: "app", User: now.Cases[0].User, ID: now.Cases[0].Session}
+	}
+	check := func(when string, key session.Key) {
+		t.Helper()
+		doc, err := s.Session(key)
+		if err != nil || !strings.Contains(string(doc), "Bye.") {
+			t.Errorf("%s: the session is %s, %v", when, doc, err)
+		}
+		for content, want := range map[bool]string{
+			true:  `{"attributes":{"gcp.vertex.agent.invocation_id":"e-1","gcp.vertex.agent.llm_request":"{}"}}`,
+			false: `{"attributes":{"gcp.vertex.agent.invocation_id":"e-1"}}`,
+		} {
+			if list, err := s.Spans(key, content, nil); err != nil || len(list) != 1 || string(list[0]) != want {
+				t.Errorf("%s: the spans are %s, %v, want %s", when, list, err, want)
+			}
+		}
+		if list, err := s.Spans(key, true, map[string]bool{"e-1": true}); err != nil || len(list) != 0 {
+			t.Errorf("%s: spans of a run that is known: %s, %v", when, list, err)
+		}
+		key.User = "other"
+		if doc, err := s.Session(key); err == nil {
+			t.Errorf("%s: the session of another user is %s", when, doc)
+		}
+	}
+
+	over := make(chan error, 1)
+	report := func(_ []*SetResult, err error) { over <- err }
+	if _, err := s.Begin(t.Context(), plan, report); err != nil {
+		t.Fatal(err)
+	}
+	<-waiting
+	cancelled := first()
+	check("while it runs", cancelled)
+	if _, err := s.Cancel(t.Context(), "app"); err != nil {
+		t.Fatal(err)
+	}
+	<-over
+	check("cancelled", cancelled)
+
+	if _, err := s.Begin(t.Context(), plan, report); err != nil {
+		t.Fatal(err)
+	}
+	<-waiting
+	if doc, err := s.Session(cancelled); err == nil {
+		t.Errorf("of an earlier evaluation that was cancelled: %s", doc)
+	}
+	stored := first()
+	close(answer)
+	if err := <-over; err != nil {
+		t.Fatal(err)
+	}
+	check("stored", stored)
+	if held := &s.latest.of("app").held; len(held.cases) != 0 || held.size != 0 {
+		t.Errorf("%d cases of %d bytes are held in memory, besides the stored result", len(held.cases), held.size)
+	}
+}
+
+// spanning is a recording of one span, with what was said.
+type spanning struct{}
+
+func (spanning) Edges(run.Beginning) run.Edges { return nil }
+func (spanning) Close()                        {}
+func (spanning) Spans(context.Context, session.Key, bool) ([]json.RawMessage, error) {
+	return []json.RawMessage{json.RawMessage(`{"attributes":{"gcp.vertex.agent.invocation_id":"e-1","gcp.vertex.agent.llm_request":"{}"}}`)}, nil
+}
+
+// What is held of cases that are not stored is bounded: first without spans, then without sessions.
+func TestHeldSessionsAreBounded(t *testing.T) {
+	t.Parallel()
+	var h held
+	third := make([]byte, maxHeld/3)
+	for i, want := range []struct{ held, spans bool }{{true, true}, {true, false}, {false, false}} {
+		key := session.Key{ID: string(rune('a' + i))}
+		if got := h.add(key, &CaseResult{Details: third, spans: []json.RawMessage{third}}); got != want.held || len(h.cases[key].spans) > 0 != want.spans {
+			t.Errorf("case %d: held %v with %d spans, want %v", i, got, len(h.cases[key].spans), want)
+		}
+	}
+	if h.add(session.Key{ID: "none"}, &CaseResult{}) {
+		t.Error("a case without a session is held")
+	}
+	for key := range h.cases {
+		h.drop(key)
+	}
+	h.drop(session.Key{ID: "unknown"})
+	if h.size != 0 {
+		t.Errorf("%d bytes are left", h.size)
 	}
 }
 

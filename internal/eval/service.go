@@ -170,6 +170,9 @@ func (s *Service) Result(app, id string) ([]byte, error) {
 // Session is the session of a case that was run, as JSON: it is kept with the
 // result. Only the latest results are searched, as any id may be asked for.
 func (s *Service) Session(key session.Key) ([]byte, error) {
+	if c, ok := s.held(key); ok {
+		return c.details, nil
+	}
 	_, details, err := s.find(key)
 	return details, err
 }

@@ -137,9 +137,12 @@ var saidAttributes = []string{
 	"gcp.vertex.agent.llm_request", "gcp.vertex.agent.llm_response", "gcp.vertex.agent.tool_call_args", "gcp.vertex.agent.tool_response",
 }
 
-// Spans returns the stored spans of the session of a case, of the runs that are not known,
-// each as JSON; none if there are none.
+// Spans returns the spans of the session of a case, of the runs that are not known, each as
+// JSON; none if there are none.
 func (s *Service) Spans(key session.Key, content bool, known map[string]bool) ([]json.RawMessage, error) {
+	if c, ok := s.held(key); ok {
+		return visible(c.spans, content, known)
+	}
 	id, _, err := s.find(key)
 	if _, ok := errors.AsType[*Error](err); ok {
 		return nil, nil
@@ -155,18 +158,24 @@ func (s *Service) Spans(key session.Key, content bool, known map[string]bool) ([
 	if err != nil {
 		return nil, err
 	}
-	var traces map[string]json.RawMessage
+	var traces map[string][]json.RawMessage
 	if err := json.Unmarshal(doc, &traces); err != nil {
 		return nil, fmt.Errorf("read the traces of the eval result %s: %w", id, err)
 	}
-	var spans []map[string]json.RawMessage
-	if raw := traces[key.ID]; raw == nil {
-		return nil, nil
-	} else if err := json.Unmarshal(raw, &spans); err != nil {
+	list, err := visible(traces[key.ID], content, known)
+	if err != nil {
 		return nil, fmt.Errorf("read the traces of the eval result %s: %w", id, err)
 	}
-	var list []json.RawMessage
-	for _, span := range spans {
+	return list, nil
+}
+
+// visible returns the spans of the runs that are not known, with or without what was said.
+func visible(spans []json.RawMessage, content bool, known map[string]bool) (list []json.RawMessage, err error) {
+	for _, doc := range spans {
+		var span map[string]json.RawMessage
+		if err := json.Unmarshal(doc, &span); err != nil {
+			return nil, err
+		}
 		var attributes map[string]json.RawMessage
 		var of string
 		if json.Unmarshal(span["attributes"], &attributes) != nil || json.Unmarshal(attributes["gcp.vertex.agent.invocation_id"], &of) != nil || known[of] {

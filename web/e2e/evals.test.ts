@@ -125,11 +125,13 @@ test('sets are made and deleted, and an evaluation is cancelled', async () => {
   let status = 'running';
   await page.route('**/dev/apps/story/evaluation', (route) => {
     if (route.request().method() === 'DELETE') status = 'cancelled';
-    return route.fulfill({ json: { status, evalSetId: 'drafts', startTime: 1, total: 3, current: 'two', cases: [{ evalId: 'one', finalEvalStatus: 2, why: 'MISSING_API_KEY: set a key' }] } });
+    return route.fulfill({ json: { status, evalSetId: 'drafts', startTime: 1, total: 3, current: 'two', cases: [{ evalId: 'one', finalEvalStatus: 2, why: 'MISSING_API_KEY: set a key', sessionId: 's-1', userId: 'ann' }] } });
   });
   await page.reload();
   await page.getByText('1 of 3 cases, 1 failed; two is running').waitFor();
   await page.getByText('MISSING_API_KEY').waitFor();
+  // The case can be looked at while the others run.
+  expect(await page.getByRole('link', { name: 'Show the session' }).getAttribute('href')).toBe('/ui/apps/story/users/ann/sessions/s-1');
   await look(page, 'eval-running');
   await page.getByRole('button', { name: 'Cancel', exact: true }).click();
   await page.locator('[data-evaluation=cancelled]').waitFor();

@@ -90,7 +90,7 @@ export interface Progress {
   startTime: number;
   total: number;
   current?: string;
-  cases: { evalId: string; finalEvalStatus: number; why?: string }[];
+  cases: { evalId: string; finalEvalStatus: number; why?: string; sessionId?: string; userId?: string }[];
   error?: string;
   evalSetResultId?: string;
   variantsId?: string;

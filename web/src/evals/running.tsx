@@ -2,7 +2,7 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useRef } from 'react';
 
 import { ask } from '../api/client';
-import { Link } from '../router';
+import { Link, to } from '../router';
 import { Action, Status } from '../ui/parts';
 import { say } from '../ui/toast';
 import { evalCalls, toEvals, type Progress } from './api';
@@ -59,7 +59,14 @@ export function RunningNow({ app, set, table }: { app: string; set?: string; tab
       {now.status === 'completed' && (now.variants ? now.variants.some((v) => !v.evalSetResultId) : !now.evalSetResultId) && <p className="mt-1 text-soft">The result could not be stored: the directory of the application cannot be written.</p>}
       {failed.length > 0 && !now.variants && (
         <ul className="mt-2 space-y-0.5">
-          {failed.slice(0, mostFailed).map((c, i) => <li key={i} className="flex flex-wrap gap-x-2"><Verdict status={c.finalEvalStatus} /><b className="font-semibold">{c.evalId}</b><span className="min-w-0 text-soft [overflow-wrap:anywhere]">{c.why}</span></li>)}
+          {failed.slice(0, mostFailed).map((c, i) => (
+            <li key={i} className="flex flex-wrap gap-x-2">
+              <Verdict status={c.finalEvalStatus} />
+              <b className="font-semibold">{c.evalId}</b>
+              <span className="min-w-0 text-soft [overflow-wrap:anywhere]">{c.why}</span>
+              {c.sessionId && <Link href={to.session({ app, user: c.userId ?? '', session: c.sessionId })} title={`The session of ${c.evalId}`} className="text-accent underline">Show the session</Link>}
+            </li>
+          ))}
           {failed.length > mostFailed && <li className="text-soft">and {failed.length - mostFailed} more, which the result has.</li>}
         </ul>
       )}
