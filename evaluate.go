@@ -99,6 +99,10 @@ type EvaluatedCase struct {
 	// is. Unpriced is the number of tokens whose cost is not in it.
 	CostUSD  *float64
 	Unpriced int64
+	// JudgeTokens, JudgeCostUSD and JudgeUnpriced are the same of the models that judge.
+	JudgeTokens   int64
+	JudgeCostUSD  *float64
+	JudgeUnpriced int64
 }
 
 // EvaluatedScore is what one metric measured of a case.
@@ -243,6 +247,9 @@ func (r *EvaluationResult) add(result *eval.SetResult) {
 			ID: c.ID, Passed: c.Status == eval.Passed, Reason: c.Why(), Details: details.String(), Duration: c.Took, Session: c.Session, User: c.User,
 			Tokens: c.Usage.Tokens, CostUSD: c.Usage.CostUSD, Unpriced: c.Usage.Unpriced,
 		}
+		if u := c.JudgeUsage; u != nil {
+			one.JudgeTokens, one.JudgeCostUSD, one.JudgeUnpriced = u.Tokens, u.CostUSD, u.Unpriced
+		}
 		for _, score := range c.Scores {
 			s := EvaluatedScore{Metric: score.Name, Threshold: score.Threshold, Passed: score.Status == eval.Passed, Explanation: score.Why()}
 			if score.Score != nil {
@@ -335,7 +342,7 @@ func (s *Server) newEvals() *eval.Service {
 	if now == nil {
 		now = time.Now
 	}
-	service := &eval.Service{Dir: s.apps.EvalDir, Engine: s.scratchEngine, Models: s.cfg.named(), Code: s.apps.Code, Now: now}
+	service := &eval.Service{Dir: s.apps.EvalDir, Engine: s.scratchEngine, Models: s.cfg.named(), Code: s.apps.Code, Prices: s.prices, Now: now}
 	if s.cfg.Recording.Share >= 0 {
 		service.Record = func(store session.Store) eval.Recording {
 			r := playback.NewRecorder(store.Recordings, 1, 0, nil, s.cfg.Log)

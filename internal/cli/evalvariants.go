@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/parley-run/parley"
+	"github.com/parley-run/parley/internal/eval"
 )
 
 // varyFlags are the flags that name variants of an evaluation.
@@ -74,13 +75,32 @@ func varied(result *parley.EvaluationResult) bool {
 	return false
 }
 
-// evalSum is what the cases of a set have in sum.
-type evalSum struct {
+// spent is what models have used.
+type spent struct {
 	tokens, unpriced int64
 	costUSD          *float64 // nil if it is unknown
-	seconds          float64
-	passed           int
-	scores           map[string]float64
+}
+
+func (s *spent) add(tokens, unpriced int64, costUSD *float64) {
+	s.tokens += tokens
+	s.unpriced += unpriced
+	if costUSD != nil {
+		usd := *costUSD
+		if s.costUSD != nil {
+			usd = math.Round((usd+*s.costUSD)*1e9) / 1e9
+		}
+		s.costUSD = &usd
+	}
+}
+
+// evalSum is what the cases of a set have in sum.
+type evalSum struct {
+	spent
+
+	judges  spent
+	seconds float64
+	passed  int
+	scores  map[string]float64
 }
 
 func sumOf(set *parley.EvaluatedSet) evalSum {
@@ -90,16 +110,9 @@ func sumOf(set *parley.EvaluatedSet) evalSum {
 		if c.Passed {
 			sum.passed++
 		}
-		sum.tokens += c.Tokens
-		sum.unpriced += c.Unpriced
+		sum.add(c.Tokens, c.Unpriced, c.CostUSD)
+		sum.judges.add(c.JudgeTokens, c.JudgeUnpriced, c.JudgeCostUSD)
 		sum.seconds += c.Duration.Seconds()
-		if c.CostUSD != nil {
-			usd := *c.CostUSD
-			if sum.costUSD != nil {
-				usd = math.Round((usd+*sum.costUSD)*1e9) / 1e9
-			}
-			sum.costUSD = &usd
-		}
 		for _, s := range c.Scores {
 			if s.Measured {
 				counts[s.Metric]++
@@ -116,9 +129,10 @@ func summarize(out io.Writer, result *parley.EvaluationResult) error {
 		_, err := fmt.Fprint(out, clean(result.Summary()))
 		return err
 	}
-	sums, metrics := make([]evalSum, len(result.Sets)), map[string]bool{}
+	sums, metrics, judged := make([]evalSum, len(result.Sets)), map[string]bool{}, false
 	for i := range result.Sets {
 		sums[i] = sumOf(&result.Sets[i])
+		judged = judged || sums[i].judges.tokens > 0
 		for name := range sums[i].scores {
 			metrics[name] = true
 		}
@@ -129,7 +143,11 @@ func summarize(out io.Writer, result *parley.EvaluationResult) error {
 	for _, name := range names {
 		fmt.Fprint(table, "\t", strings.ToUpper(name))
 	}
-	fmt.Fprintln(table, "\tTOKENS\tCOST\tSECONDS\tRESULT")
+	fmt.Fprint(table, "\tTOKENS\tCOST")
+	if judged {
+		fmt.Fprint(table, "\tJUDGE_TOKENS\tJUDGE_COST")
+	}
+	fmt.Fprintln(table, "\tSECONDS\tRESULT")
 	for i := range result.Sets {
 		set, sum := &result.Sets[i], &sums[i]
 		fmt.Fprintf(table, "%s\t%s\t%d\t%d", clean(set.ID), clean(set.Variant.String()), sum.passed, len(set.Cases)-sum.passed)
@@ -140,19 +158,11 @@ func summarize(out io.Writer, result *parley.EvaluationResult) error {
 			}
 			fmt.Fprint(table, "\t", text)
 		}
-		fmt.Fprintf(table, "\t%d\t%s\t%.1f\t%s\n", sum.tokens, sum.cost(), sum.seconds, clean(set.Result))
+		fmt.Fprintf(table, "\t%d\t%s", sum.tokens, eval.CostText(sum.costUSD, sum.unpriced))
+		if judged {
+			fmt.Fprintf(table, "\t%d\t%s", sum.judges.tokens, eval.CostText(sum.judges.costUSD, sum.judges.unpriced))
+		}
+		fmt.Fprintf(table, "\t%.1f\t%s\n", sum.seconds, clean(set.Result))
 	}
 	return table.Flush()
-}
-
-// cost is what is known of the cost, and whether something is not.
-func (s *evalSum) cost() string {
-	if s.costUSD == nil {
-		return "unknown"
-	}
-	text := "$" + strconv.FormatFloat(*s.costUSD, 'f', -1, 64)
-	if s.unpriced > 0 {
-		text += " + unknown"
-	}
-	return text
 }

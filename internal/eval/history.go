@@ -17,6 +17,8 @@ type Outcome struct {
 	// Scores are the averages of the cases that were measured, by metric.
 	Scores map[string]float64 `json:"scores"`
 	Usage  *Usage             `json:"usage,omitempty"` // nil if it was not counted
+	// JudgeUsage is that of the models that judge, which Usage has not; nil if there is none.
+	JudgeUsage *Usage `json:"judgeUsage,omitempty"`
 	// Variant and Group are those of the result. Cases are only there with a group.
 	Variant *Variant      `json:"variant,omitempty"`
 	Group   string        `json:"variantsId,omitempty"`
@@ -40,6 +42,7 @@ type briefCase struct {
 	CaseOutcome
 	Scores []briefScore `json:"overallEvalMetricResults"`
 	Usage  *Usage       `json:"usage"`
+	Judges *Usage       `json:"judgeUsage"`
 }
 
 type briefScore struct {
@@ -48,7 +51,7 @@ type briefScore struct {
 }
 
 func (c *CaseResult) brief() *briefCase {
-	b := &briefCase{CaseOutcome: CaseOutcome{c.ID, c.Status, c.Session, c.User}, Usage: c.Usage}
+	b := &briefCase{CaseOutcome: CaseOutcome{c.ID, c.Status, c.Session, c.User}, Usage: c.Usage, Judges: c.JudgeUsage}
 	for i := range c.Scores {
 		b.Scores = append(b.Scores, briefScore{c.Scores[i].Name, c.Scores[i].Score})
 	}
@@ -72,12 +75,8 @@ func (o *Outcome) add(c *briefCase) {
 		o.measured[score.Name]++
 		o.Scores[score.Name] += (*score.Score - o.Scores[score.Name]) / o.measured[score.Name]
 	}
-	if c.Usage != nil {
-		if o.Usage == nil {
-			o.Usage = &Usage{}
-		}
-		o.Usage.add(c.Usage)
-	}
+	c.Usage.addTo(&o.Usage)
+	c.Judges.addTo(&o.JudgeUsage)
 	if o.Group != "" {
 		o.Cases = append(o.Cases, c.CaseOutcome)
 	}
@@ -86,10 +85,7 @@ func (o *Outcome) add(c *briefCase) {
 // clone returns a copy that does not change with the original.
 func (o Outcome) clone() Outcome {
 	o.Scores, o.Cases = maps.Clone(o.Scores), slices.Clone(o.Cases)
-	if o.Usage != nil {
-		usage := *o.Usage
-		o.Usage = &usage
-	}
+	o.Usage, o.JudgeUsage = o.Usage.clone(), o.JudgeUsage.clone()
 	return o
 }
 

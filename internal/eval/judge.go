@@ -114,8 +114,9 @@ func readRubrics(r *wire.Reader, into *[]Rubric) error {
 // asker asks the model with a name, and returns what it answers.
 type asker func(ctx context.Context, name, instruction, question string) (string, error)
 
-// asks returns an asker for the models of a registry.
-func asks(models func(name string) (model.Model, error)) asker {
+// asks returns an asker for the models of a registry. count is told what each answer has used, and of
+// which version of a model.
+func asks(models func(name string) (model.Model, error), count func(version string, used *event.Usage)) asker {
 	return func(ctx context.Context, name, instruction, question string) (string, error) {
 		if models == nil {
 			return "", errors.New("there are no models here that could judge")
@@ -130,6 +131,9 @@ func asks(models func(name string) (model.Model, error)) asker {
 		req.SetContents([]*event.Content{event.Text(event.RoleUser, question)})
 		answer := ""
 		for resp, err := range m.Generate(ctx, req) {
+			if err == nil && !resp.Partial && resp.Usage != nil {
+				count(resp.ModelVersion, resp.Usage)
+			}
 			switch {
 			case err != nil:
 				return "", err

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Summary writes how many cases of each set have passed.
+// Summary writes how many cases of each set have passed, and what models that judge have used.
 func Summary(out io.Writer, results []*SetResult) {
 	fmt.Fprintln(out, "Eval Run Summary")
 	for _, set := range results {
@@ -25,6 +25,9 @@ func Summary(out io.Writer, results []*SetResult) {
 				fmt.Fprintf(out, "    session %s of user %s, in the result %s\n", c.Session, c.User, set.ID)
 			}
 		}
+		if judges := set.judges(); judges != nil {
+			fmt.Fprintf(out, "  Tokens of judges: %d, cost: %s\n", judges.Tokens, CostText(judges.CostUSD, judges.Unpriced))
+		}
 	}
 }
 
@@ -37,6 +40,14 @@ func (r *SetResult) Failed() int {
 		}
 	}
 	return failed
+}
+
+// judges is what the models that judge have used; nil if there is none.
+func (r *SetResult) judges() (sum *Usage) {
+	for _, c := range r.Cases {
+		c.JudgeUsage.addTo(&sum)
+	}
+	return sum
 }
 
 // Details writes what a case was about, and how it went.

@@ -42,6 +42,8 @@ type CaseResult struct {
 	// Error is why the conversation could not be completed.
 	Error string `json:"errorMessage,omitempty"`
 	Usage *Usage `json:"usage,omitempty"`
+	// JudgeUsage is what the models that judge have used; nil if there is none.
+	JudgeUsage *Usage `json:"judgeUsage,omitempty"`
 
 	Took time.Duration `json:"-"`
 

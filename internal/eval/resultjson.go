@@ -21,7 +21,8 @@ type setResultJSON struct {
 	Result  string             `json:"result,omitempty"`
 	Code    string             `json:"code,omitempty"`
 	usageJSON
-	Cases []caseResultJSON `json:"cases"`
+	Judges *usageJSON       `json:"judges,omitempty"` // what the models that judge have used
+	Cases  []caseResultJSON `json:"cases"`
 }
 
 type variantResultJSON struct {
@@ -48,11 +49,21 @@ func newUsageJSON(u *Usage) usageJSON {
 	return usageJSON{u.Tokens, u.CostUSD, u.Unpriced, u.Seconds}
 }
 
+// judgesJSON is what models that judge have used; nil if there is none.
+func judgesJSON(u *Usage) *usageJSON {
+	if u == nil {
+		return nil
+	}
+	out := newUsageJSON(u)
+	return &out
+}
+
 type caseResultJSON struct {
 	ID     string `json:"id"`
 	Passed bool   `json:"passed"`
 	Reason string `json:"reason,omitempty"`
 	usageJSON
+	Judges  *usageJSON  `json:"judges,omitempty"`
 	Session string      `json:"session"`
 	User    string      `json:"user"`
 	Trace   string      `json:"trace,omitempty"` // the page in the developer UI
@@ -78,7 +89,7 @@ func JSON(app string, results []*SetResult, server *url.URL) ([]byte, error) {
 		for _, c := range set.Cases {
 			sum.add(c.brief())
 			one := caseResultJSON{
-				ID: c.ID, Passed: c.Status == Passed, Reason: c.Why(), usageJSON: newUsageJSON(c.Usage),
+				ID: c.ID, Passed: c.Status == Passed, Reason: c.Why(), usageJSON: newUsageJSON(c.Usage), Judges: judgesJSON(c.JudgeUsage),
 				Session: c.Session, User: c.User, Trace: pageOf(server, app, c), Scores: []scoreJSON{},
 			}
 			for i := range c.Scores {
@@ -87,7 +98,7 @@ func JSON(app string, results []*SetResult, server *url.URL) ([]byte, error) {
 			}
 			list = append(list, one)
 		}
-		s := setResultJSON{ID: set.Set, Result: set.ID, Code: set.Code, usageJSON: newUsageJSON(sum.Usage), Cases: list}
+		s := setResultJSON{ID: set.Set, Result: set.ID, Code: set.Code, usageJSON: newUsageJSON(sum.Usage), Judges: judgesJSON(sum.JudgeUsage), Cases: list}
 		if several {
 			v := set.variant()
 			s.Variant = &variantResultJSON{v.Model, v.Temperature, v.Instructions, sum.Passed, sum.Failed, sum.Scores}
@@ -173,6 +184,7 @@ func readResult(doc []byte) (*SetResult, error) {
 			Set    string        `json:"evalSetId"`
 			Error  string        `json:"errorMessage"`
 			Usage  *Usage        `json:"usage"`
+			Judges *Usage        `json:"judgeUsage"`
 			Scores []storedScore `json:"overallEvalMetricResults"`
 			Turns  []struct {
 				Actual   json.RawMessage `json:"actualInvocation"`
@@ -186,7 +198,7 @@ func readResult(doc []byte) (*SetResult, error) {
 	}
 	result := &SetResult{Set: stored.Set, Created: stored.Created, Code: stored.Code, Variant: stored.Variant, Group: stored.Group}
 	for _, c := range stored.Cases {
-		one := &CaseResult{Set: c.Set, ID: c.ID, Status: c.Status, Session: c.Session, User: c.User, Error: c.Error, Usage: c.Usage, Scores: scoresOf(c.Scores)}
+		one := &CaseResult{Set: c.Set, ID: c.ID, Status: c.Status, Session: c.Session, User: c.User, Error: c.Error, Usage: c.Usage, JudgeUsage: c.Judges, Scores: scoresOf(c.Scores)}
 		for i, t := range c.Turns {
 			turn := Turn{Actual: &Invocation{}, Expected: &Invocation{}, Scores: scoresOf(t.Scores)}
 			for into, from := range map[*Invocation]json.RawMessage{turn.Actual: t.Actual, turn.Expected: t.Expected} {

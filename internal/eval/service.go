@@ -13,6 +13,7 @@ import (
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/document"
 	"github.com/parley-run/parley/internal/ident"
+	"github.com/parley-run/parley/internal/price"
 	"github.com/parley-run/parley/internal/run"
 	"github.com/parley-run/parley/model"
 	"github.com/parley-run/parley/session"
@@ -32,7 +33,9 @@ type Service struct {
 	Models func(name string) (model.Model, error)
 	// Code identifies the code of an application; it may be nil.
 	Code func(app string) string
-	Now  func() time.Time
+	// Prices are those of the models that judge; nil if none are known. The engine has its own.
+	Prices *price.Table
+	Now    func() time.Time
 
 	mu      sync.Mutex // to change a set, and to store a result
 	stored  float64    // when the latest result was
@@ -349,7 +352,11 @@ func (s *Service) runCase(ctx context.Context, p *Plan, v *Variant, c *Case) (*C
 		result.Details = document.Session(nil, held)
 	}
 	result.spans = spansOf(ctx, recording, key)
-	result.judge(ctx, asks(s.Models), p.Metrics, c, actual)
+	began = s.Now()
+	result.judge(ctx, asks(s.Models, func(version string, used *event.Usage) { result.countJudge(s.Prices, version, used) }), p.Metrics, c, actual)
+	if result.JudgeUsage != nil {
+		result.JudgeUsage.Seconds = s.Now().Sub(began).Seconds()
+	}
 	if ctx.Err() != nil { // a judge may not have answered because of that
 		return nil, context.Cause(ctx)
 	}

@@ -49,6 +49,7 @@ var (
 		},
 		"details": {"rubricScores": {"rubricId": nil, "rationale": nil, "score": nil}},
 	}
+	usageShape  = shape{"totalTokens": nil, "costUsd": nil, "unpricedTokens": nil, "seconds": nil}
 	resultShape = shape{
 		"evalSetResultId": nil, "evalSetResultName": nil, "evalSetId": nil, "creationTimestamp": nil, "code": nil, "variantsId": nil,
 		"variant": {"model": nil, "instructions": nil, "temperature": nil},
@@ -56,7 +57,7 @@ var (
 			"evalSetFile": nil, "evalSetId": nil, "evalId": nil, "finalEvalStatus": nil, "evalMetricResults": metricShape, "overallEvalMetricResults": metricShape,
 			"evalMetricResultPerInvocation": {"actualInvocation": invocationShape, "expectedInvocation": invocationShape, "evalMetricResults": metricShape},
 			"sessionId":                     nil, "userId": nil, "sessionDetails": nil, "errorMessage": nil,
-			"usage": {"totalTokens": nil, "costUsd": nil, "unpricedTokens": nil, "seconds": nil},
+			"usage": usageShape, "judgeUsage": usageShape,
 		},
 	}
 )

@@ -14,7 +14,6 @@ import (
 	"github.com/parley-run/parley/internal/agentrt"
 	"github.com/parley-run/parley/internal/run"
 	"github.com/parley-run/parley/model"
-	"github.com/parley-run/parley/session"
 	"github.com/parley-run/parley/tool"
 )
 
@@ -238,36 +237,3 @@ func (direct) Call(tc *tool.Context, _ agentrt.Place, t tool.Tool, args json.Raw
 }
 
 func (direct) Done() {}
-
-// Usage is what the conversations of cases have used. Models that judge are not in it.
-type Usage struct {
-	Tokens int64 `json:"totalTokens"`
-	// CostUSD is what is known of the cost, in US dollars; nil if nothing is.
-	CostUSD  *float64 `json:"costUsd,omitempty"`
-	Unpriced int64    `json:"unpricedTokens,omitempty"` // not in CostUSD
-	Seconds  float64  `json:"seconds"`
-}
-
-// count adds the usage of a run.
-func (u *Usage) count(r *session.Run) {
-	cost := r.Cost()
-	one := Usage{Tokens: r.Usage.Total, Unpriced: cost.Unpriced}
-	if cost.Unpriced < r.Usage.Total {
-		usd := float64(cost.Nanos) / 1e9
-		one.CostUSD = &usd
-	}
-	u.add(&one)
-}
-
-func (u *Usage) add(other *Usage) {
-	u.Tokens += other.Tokens
-	u.Unpriced += other.Unpriced
-	u.Seconds += other.Seconds
-	if other.CostUSD != nil {
-		sum := *other.CostUSD
-		if u.CostUSD != nil {
-			sum = math.Round((*u.CostUSD+sum)*1e9) / 1e9
-		}
-		u.CostUSD = &sum
-	}
-}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/agentrt"
+	"github.com/parley-run/parley/internal/price"
 	"github.com/parley-run/parley/model"
 	"github.com/parley-run/parley/model/scripted"
 )
@@ -121,6 +122,74 @@ func TestCancelVariants(t *testing.T) {
 	}
 	if list, err := s.History("app", "", now.Group); err != nil || len(list) != 1 || list[0].Passed != 1 {
 		t.Errorf("%+v, %v", list, err)
+	}
+}
+
+// What models that judge have used is in the result, in its stored form, in its forms for people and
+// programs, and in the history: apart from what the conversations have used.
+func TestUsageOfJudges(t *testing.T) {
+	t.Parallel()
+	s := serviceOf(t, saying("own"))
+	var err error
+	if s.Prices, err = price.Load(""); err != nil {
+		t.Fatal(err)
+	}
+	s.Models = func(name string) (model.Model, error) {
+		return scripted.Func(func(context.Context, *model.Request) iter.Seq2[*model.Response, error] {
+			return func(yield func(*model.Response, error) bool) {
+				_ = yield(&model.Response{Partial: true, ModelVersion: name, Usage: &event.Usage{Prompt: 1, Total: 1}}, nil) &&
+					yield(&model.Response{Content: event.Text(event.RoleModel, `{"valid": true}`), ModelVersion: name, Usage: &event.Usage{Prompt: 1000, Candidates: 100, Total: 1100}}, nil)
+			}
+		}), nil
+	}
+	judged := func(name string, samples int) Plan {
+		return Plan{App: "app", Set: setOf(t, twoCases), Metrics: []Metric{{Name: matchMetric, Threshold: 1, Criterion: &Criterion{Judge: &Judge{name, samples}}}}}
+	}
+	for _, test := range []struct {
+		model string
+		want  string
+	}{
+		{"gemini-2.5-flash", "  Tokens of judges: 4400, cost: $0.0022\n"}, // 2 cases, and 2 of 3 opinions are a majority
+		{"unpriced", "  Tokens of judges: 4400, cost: unknown\n"},
+	} {
+		result, err := s.Run(t.Context(), judged(test.model, 3))
+		if err != nil {
+			t.Fatal(err)
+		}
+		stored, err := s.StoredResult("app", result.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var texts []string
+		for _, r := range []*SetResult{result, stored} {
+			var text strings.Builder
+			Summary(&text, []*SetResult{r})
+			if !strings.Contains(text.String(), test.want) {
+				t.Errorf("%s: %s", test.model, &text)
+			}
+			doc, err := JSON("app", []*SetResult{r}, nil)
+			if err != nil || strings.Count(string(doc), `"judges": {`) != 3 || !strings.Contains(string(doc), `"tokens": 4400`) || !strings.Contains(string(doc), `"tokens": 20`) {
+				t.Errorf("%s: %s, %v", test.model, doc, err)
+			}
+			texts = append(texts, string(doc))
+		}
+		if texts[0] != texts[1] {
+			t.Errorf("stored: %s, want %s", texts[1], texts[0])
+		}
+		list, err := s.History("app", "", "")
+		if err != nil || list[0].JudgeUsage == nil || list[0].JudgeUsage.Tokens != 4400 || list[0].Usage.Tokens != 20 {
+			t.Errorf("%+v, %v", list, err)
+		}
+	}
+	plan := judged("gemini-2.5-flash", 1)
+	plan.Metrics = DefaultMetrics()
+	result, err := s.Run(t.Context(), plan)
+	if err != nil || result.Cases[0].JudgeUsage != nil {
+		t.Errorf("no model has judged: %+v, %v", result.Cases[0].JudgeUsage, err)
+	}
+	var text strings.Builder
+	if Summary(&text, []*SetResult{result}); strings.Contains(text.String(), "judges") {
+		t.Errorf("no model has judged: %s", &text)
 	}
 }
 

@@ -42,6 +42,13 @@ export interface Score {
   details?: { rubricScores?: { rubricId: string; rationale?: string; score?: number }[] };
 }
 
+export interface Usage {
+  totalTokens: number;
+  costUsd?: number;
+  unpricedTokens?: number;
+  seconds: number;
+}
+
 export interface CaseResult {
   evalSetId: string;
   evalId: string;
@@ -51,6 +58,8 @@ export interface CaseResult {
   sessionId: string;
   userId: string;
   errorMessage?: string;
+  /** What the models that judge have used. */
+  judgeUsage?: Usage;
 }
 
 export interface Result {
@@ -77,7 +86,7 @@ export interface Outcome {
   passed: number;
   failed: number;
   scores: Record<string, number>;
-  usage?: { totalTokens: number; costUsd?: number; unpricedTokens?: number; seconds: number };
+  usage?: Usage;
   variant?: Variant;
   variantsId?: string;
   cases?: { evalId: string; finalEvalStatus: number; sessionId: string; userId: string }[];

@@ -1,7 +1,9 @@
 import { useQuery } from '@tanstack/react-query';
 
 import { ask } from '../api/client';
+import { count, sumCosts } from '../log/cost';
 import { Link, to, useQuery as useAddressQuery } from '../router';
+import { CostText } from '../ui/cost';
 import { Fold, useFolds, type Folds } from '../ui/fold';
 import { Download, Loading, Problem, When } from '../ui/parts';
 import { Screen } from '../ui/screen';
@@ -41,8 +43,17 @@ function About({ result }: { result: Result }) {
     <>
       <span className="text-good">{passed} passed</span>, <span className={passed < result.evalCaseResults.length ? 'text-bad' : ''}>{result.evalCaseResults.length - passed} failed</span>, <When time={result.creationTimestamp} />
       {result.code && <>, with version <code className="font-mono text-xs" title={result.code}>{result.code.slice(0, 8)}</code></>}{result.variant && <>, {variantName(result.variant)}</>}.
+      <Judges list={result.evalCaseResults} />
     </>
   );
+}
+
+/** What the models that judge have used, which is in no other sum. */
+function Judges({ list }: { list: CaseResult[] }) {
+  const used = list.flatMap((c) => c.judgeUsage ?? []);
+  const tokens = used.reduce((sum, one) => sum + one.totalTokens, 0);
+  if (tokens === 0) return null;
+  return <span data-judges={tokens} className="block">The models that judge have used {count(tokens)} tokens: <CostText cost={sumCosts(used)} />.</span>;
 }
 
 /** The cases of a result. Those that are not seen, and turns that are folded, are not compared. */
