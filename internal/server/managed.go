@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"crypto/subtle"
+	_ "embed"
 	"encoding/base64"
 	"encoding/hex"
 	"fmt"
@@ -21,9 +22,14 @@ import (
 // The pages of a managed login work in a browser without scripts. Package broker documents how a login is bound to the
 // browser that began it.
 
-// pageStyle is a part of a format, so it must not have a percent sign.
-const pageStyle = `:root{color-scheme:light dark}body{font:1rem/1.5 system-ui,sans-serif;margin:15vh auto;max-width:34rem;padding:0 1rem}` +
-	`h1{font-size:1.5rem}button{font:inherit;padding:.5rem 1rem}input,select,textarea{font:inherit;max-width:80vw}pre{overflow:auto}`
+// pageStyle is the style of the pages, which have no other resources.
+//
+//go:embed page.css
+var pageStyle string
+
+// pageMark is the mark of the developer UI.
+const pageMark = `<svg width="20" height="20" viewBox="4 4 24 24" fill="currentColor" aria-hidden="true">` +
+	`<path d="M8 8h4v16H8zM14 8h10v4H14zM20 14h4v10h-4zM14 20h4v4h-4z"/></svg>`
 
 // loginPageData is the content of a page.
 type loginPageData struct {
@@ -48,9 +54,11 @@ func (d loginPageData) html() string {
 		fmt.Fprintf(&page, text, escaped...)
 	}
 	format(`<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<title>%[1]s</title><style>`+pageStyle+`</style></head>
-<body><main><h1>%[1]s</h1>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<title>%s</title><style>`, d.Title)
+	page.WriteString(pageStyle)
+	format(`</style></head>
+<body><header>`+pageMark+` parley</header><main><h1>%s</h1>
 `, d.Title)
 	if v := d.Visit; v != nil {
 		format(`<p>The application <strong><bdi>%s</bdi></strong> asks for access to your account at <strong><bdi>%s</bdi></strong>,

@@ -9,7 +9,7 @@ import { ScopePicker } from './scopepicker';
 import { AppsScreen } from './screens/apps';
 import { useNewSession, useOn } from './screens/newsession';
 import { newSession, useShortcuts } from './shortcuts';
-import { Icon, Mark, type IconName } from './ui/icons';
+import { Icon, Mark, ThemeIcon, type IconName } from './ui/icons';
 import { Button, Empty, Kbd, Loading, Problem } from './ui/parts';
 import { Screen } from './ui/screen';
 import { toggleTheme } from './theme';
@@ -306,8 +306,7 @@ function BottomBar({ scope, address, openPalette }: { scope: Scope; address: str
 function ThemeButton() {
   return (
     <button type="button" onClick={toggleTheme} title="Switch between light and dark" className="flex h-8 items-center gap-2.5 rounded-md px-2.5 text-soft hover:bg-sheet hover:text-ink">
-      <span className="dark:hidden"><Icon name="moon" /></span>
-      <span className="hidden dark:inline"><Icon name="sun" /></span>
+      <ThemeIcon />
       <span className="sr-only text-left xl:not-sr-only">Theme</span>
     </button>
   );

@@ -6,8 +6,8 @@ import { ask, ParleyError } from './api/client';
 import type { Event, Part } from './api/types';
 import { seconds } from './log/timeline';
 import { toggleTheme } from './theme';
-import { Icon, Mark } from './ui/icons';
-import { Button, Empty, Loading, Problem } from './ui/parts';
+import { Icon, Mark, ThemeIcon } from './ui/icons';
+import { Empty, Loading, Problem } from './ui/parts';
 import { Virtual } from './ui/virtual';
 import { isPicture } from './workbench/files';
 import { Frame, PartView } from './workbench/rowview';
@@ -54,7 +54,7 @@ export default function SharedScreen() {
           {shared.data && <p className="label truncate">{shared.data.appName}</p>}
           <h1 className="truncate">{title || 'A shared conversation'}</h1>
         </div>
-        <Button tone="quiet" bare title="Switch between light and dark" onClick={toggleTheme} icon="moon">Switch between light and dark</Button>
+        <button type="button" aria-label="Switch between light and dark" title="Switch between light and dark" onClick={toggleTheme} className="flex size-7 shrink-0 items-center justify-center rounded-md text-soft hover:bg-sunk hover:text-ink max-md:size-9"><ThemeIcon /></button>
       </header>
       <main id="main" className="min-h-0 flex-1 overflow-y-auto" tabIndex={-1}>
         {shared.isPending && <div className="p-8"><Loading what="the conversation" /></div>}

@@ -50,6 +50,16 @@ export function Icon({ name, size = 16 }: { name: IconName; size?: number }) {
   );
 }
 
+/** What the theme can be switched to. */
+export function ThemeIcon() {
+  return (
+    <>
+      <span className="dark:hidden"><Icon name="moon" /></span>
+      <span className="hidden dark:inline"><Icon name="sun" /></span>
+    </>
+  );
+}
+
 /** Two brackets that face each other: a message and its answer. */
 export function Mark({ size = 20 }: { size?: number }) {
   return (
