@@ -57,6 +57,7 @@ test('an exact replay of the same code is the same, and leads back', async () =>
   // The run leads to its replays.
   await page.goto(`${base}${path}/runs/${run}/replay`);
   await page.locator('[data-replays]').getByRole('link', { name: 'Open' }).waitFor();
+  await page.locator('[data-replays]').getByText(/^Replay 1, /).waitFor();
   expect((await forks(id)).filter((s) => s.forkedFrom?.replayOf === run)).toHaveLength(1);
 });
 

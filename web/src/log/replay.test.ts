@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { Event, Part, Recording, RecordedStep, ReplayReport, Session } from '../api/types';
 import type { Prices } from './cost';
 import { inPool } from './pool';
-import { callsTools, instructionsOf, isLive, planOf, repeatedSteps, resultOf, variantsOf, type Choice } from './replaying';
+import { callsTools, instructionsOf, isLive, planOf, repeatedSteps, replayName, resultOf, variantsOf, type Choice } from './replaying';
 import { timelineOf } from './timeline';
 import { align, linesOfTurn, runAfter, sortedJson, statesOf, stepsOf, turnOf } from './turn';
 import { wordDiff } from './words';
@@ -173,4 +173,11 @@ describe('replays', () => {
     expect(done).toContain(3);
     expect(done).not.toContain(5);
   });
+});
+
+test('repetitions are told from each other by their number and time', () => {
+  const minute = Date.UTC(2026, 0, 2, 12, 30) / 1000;
+  expect(replayName(minute, 2)).toMatch(/^Replay 2, .*2026.*30/);
+  expect(replayName(minute)).toMatch(/^Replay, .*2026.*30/);
+  expect(replayName(minute + 60, 2)).not.toBe(replayName(minute, 2));
 });

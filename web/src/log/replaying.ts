@@ -138,3 +138,6 @@ export function variantsOf(models: string[], instructions: string[], temperature
     ),
   );
 }
+
+/** What a repetition is called among others of its run. The server keeps no plan of it: what tells it from them is when it was made. */
+export const replayName = (time: number, number?: number) => `Replay${number === undefined ? '' : ` ${number}`}, ${new Date(time * 1000).toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'short' })}`;

@@ -6,6 +6,7 @@ import { ask } from '../api/client';
 import type { Json, Run, Session } from '../api/types';
 import { useCommands } from '../commands';
 import { titleOf } from '../log/labels';
+import { replayName } from '../log/replaying';
 import { seconds } from '../log/timeline';
 import { costWords } from '../log/cost';
 import { align, sortedJson, statesOf, type Aligned, type Step, type Turn } from '../log/turn';
@@ -142,7 +143,7 @@ function Comparison({ columns, only, setOnly, remove, first }: ComparisonProps) 
                     <span className="mt-0.5 rounded-sm bg-sunk px-1.5 font-mono text-2xs leading-5 font-semibold">{letters[i]}</span>
                     <div className="min-w-0 flex-1">
                       <Link href={`${to.session(turn!.key)}?run=${encodeURIComponent(turn!.run)}`} className="line-clamp-2 font-medium hover:underline">{turn!.title}</Link>
-                      <p className="label truncate">{turn!.replayOf ? 'replay · ' : ''}{turn!.key.session}</p>
+                      <p className="label truncate" title={turn!.key.session}>{turn!.replayOf ? replayName(turn!.events.at(-1)!.timestamp) : turn!.key.session}</p>
                     </div>
                     {i > 0 && <Button tone="quiet" icon="left" bare title="Compare with this one" onClick={() => first(place)}>{`Compare with ${letters[i]}`}</Button>}
                     {several && <Button tone="quiet" icon="close" bare title="Leave it out" onClick={() => remove(place)}>{`Leave ${letters[i]} out`}</Button>}
@@ -226,12 +227,14 @@ function Picker({ app, user, places, add }: { app: string; user: string; places:
     },
   });
   const taken = (session: string, run?: string) => places.some((p) => p.session === session && (run === undefined || p.run === run));
+  // What was said is not in the list of the family. A replay is called by what it repeats, if by nothing else.
+  const called = (s: Session) => (titleOf(s) === s.id ? names.get(s.id) || names.get(s.forkedFrom?.sessionId ?? '') || s.id : titleOf(s));
   const related = (family.data ?? []).filter((s) => !taken(s.id)).map((s) => ({
-    key: s.id, title: titleOf(s), note: s.forkedFrom?.replayOf ? 'replay' : s.forkedFrom ? 'branch' : 'original', time: s.lastUpdateTime,
+    key: s.id, id: s.id, title: called(s), note: s.forkedFrom?.replayOf ? 'replay' : s.forkedFrom ? 'branch' : 'original', time: s.lastUpdateTime,
     place: { user, session: s.id, run: s.forkedFrom?.replayOf ?? `@${s.forkedFrom?.atEventId ?? ''}` },
   }));
   const recent = (runs.data ?? []).filter((r) => !taken(r.sessionId, r.id)).slice(0, 50).map((r) => ({
-    key: r.id, title: names.get(r.sessionId) || r.sessionId, note: r.status, time: r.createTime, place: { user, session: r.sessionId, run: r.id },
+    key: r.id, id: r.sessionId, title: names.get(r.sessionId) || r.sessionId, note: r.status, time: r.createTime, place: { user, session: r.sessionId, run: r.id },
   }));
   if (runs.isPending) return <Loading what="the runs" />;
   if (runs.error) return <Problem error={runs.error} what="The runs could not be listed" retry={() => void runs.refetch()} />;
@@ -244,7 +247,7 @@ function Picker({ app, user, places, add }: { app: string; user: string; places:
           <ul className="divide-y divide-line rounded-md border">
             {list.map((one) => (
               <li key={one.key}>
-                <button type="button" onClick={() => add(one.place)} className="flex w-full items-baseline gap-3 px-3 py-1.5 text-left hover:bg-tint max-md:py-2.5">
+                <button type="button" title={one.id} onClick={() => add(one.place)} className="flex w-full items-baseline gap-3 px-3 py-1.5 text-left hover:bg-tint max-md:py-2.5">
                   <span className="min-w-0 flex-1 truncate">{one.title}</span><span className="label">{one.note}</span><When time={one.time} />
                 </button>
               </li>

@@ -1,4 +1,5 @@
 import type { Key, Session } from '../../api/types';
+import { replayName } from '../../log/replaying';
 import { Link, to } from '../../router';
 import { When } from '../../ui/parts';
 
@@ -15,7 +16,7 @@ export function Replays({ id, run, list }: { id: Key; run: string; list: Session
       <ul className="divide-y divide-line rounded-lg border bg-sheet">
         {list.map((s, i) => (
           <li key={s.id} className="flex flex-wrap items-center gap-x-4 px-4 py-1.5 max-md:py-2.5">
-            <span className="min-w-0 flex-1 truncate">{i + 1} <span className="font-mono text-2xs text-faint">{s.id}</span></span>
+            <span className="min-w-0 flex-1 truncate" title={s.id}>{replayName(s.lastUpdateTime, i + 1)}</span>
             <When time={s.lastUpdateTime} />
             <Link href={to.session({ ...id, session: s.id })} className="text-accent hover:underline">Open</Link>
             <Link href={to.compare(id.app, id.user, [{ session: id.session, run }, { session: s.id, run }])} className="text-accent hover:underline">Compare</Link>
