@@ -113,6 +113,18 @@ describe('on a phone', () => {
   });
 });
 
+test('on a phone, the workbench leads to the other screens, but not while the keyboard leaves little height', async () => {
+  const page = await open(talk, { width: 390, height: 844 });
+  await page.locator('[data-conversation]').waitFor();
+  const bar = page.getByRole('navigation', { name: 'Screens' });
+  await bar.getByRole('link', { name: 'Runs' }).waitFor();
+  await page.setViewportSize({ width: 390, height: 420 });
+  await bar.waitFor({ state: 'hidden' });
+  await page.setViewportSize({ width: 390, height: 844 });
+  await bar.getByRole('link', { name: 'Runs' }).click();
+  await page.getByRole('heading', { name: 'Runs' }).waitFor();
+});
+
 test('a graph and tabs that are wider than a phone show that they scroll', async () => {
   const page = await open('/ui/apps/relay', { width: 390, height: 844 });
   const graph = page.getByRole('group', { name: 'Graph of the agents' });

@@ -280,22 +280,24 @@ const onPhones = new Set(['Apps', 'Sessions', 'Inbox', 'Runs', 'API']);
 function BottomBar({ scope, address, openPalette }: { scope: Scope; address: string; openPalette: () => void }) {
   const path = address.split('?')[0]!;
   const waiting = useInboxCount();
-  if (/\/sessions\/[^/]+$/.test(path)) return null; // the workbench needs the room
+  // The workbench needs the height: there the bar is lower, and gone while the keyboard of the phone is open.
+  const low = /\/sessions\/[^/]+$/.test(path);
+  const item = `flex ${low ? 'h-11' : 'h-13'} flex-1 flex-col items-center justify-center gap-0.5 text-2xs text-soft`;
   return (
-    <nav aria-label="Screens" className="flex shrink-0 border-t bg-sunk md:hidden">
+    <nav aria-label="Screens" className={`flex shrink-0 border-t bg-sunk md:hidden ${low ? '[@media(max-height:500px)]:hidden' : ''}`}>
       {places(scope).filter((p) => onPhones.has(p.label)).map((place) => (
         <Link
           key={place.label}
           href={place.href}
           aria-current={place.active(path) ? 'page' : undefined}
-          className="relative flex h-13 flex-1 flex-col items-center justify-center gap-0.5 text-2xs text-soft aria-[current]:font-semibold aria-[current]:text-accent"
+          className={`relative aria-[current]:font-semibold aria-[current]:text-accent ${item}`}
         >
           <Icon name={place.icon} />
           {place.label}
           {place.label === 'Inbox' && <span className="absolute top-1 left-1/2 ml-1.5"><Badge count={waiting} /></span>}
         </Link>
       ))}
-      <button type="button" onClick={openPalette} className="flex h-13 flex-1 flex-col items-center justify-center gap-0.5 text-2xs text-soft">
+      <button type="button" onClick={openPalette} className={item}>
         <Icon name="more" />
         More
       </button>
