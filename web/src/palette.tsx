@@ -139,7 +139,7 @@ function Group({ title, children }: { title: string; children: ReactNode }) {
 
 function Item({ children, keys, value, onSelect }: { children: ReactNode; keys?: string; value?: string; onSelect: () => void }) {
   return (
-    <Command.Item {...(value ? { value } : {})} onSelect={onSelect} className="flex cursor-pointer items-center rounded-sm px-2 py-1.5 data-[selected=true]:bg-tint">
+    <Command.Item {...(value ? { value } : {})} onSelect={onSelect} className="flex cursor-pointer items-center rounded-sm px-2 py-1.5 data-[selected=true]:bg-tint max-md:py-2">
       <span className="min-w-0 flex-1 truncate">{children}</span>
       {keys && <Kbd>{keys}</Kbd>}
     </Command.Item>

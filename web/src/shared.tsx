@@ -114,7 +114,7 @@ function FileView({ file, base }: { file: File; base: string }) {
   const address = `${base}/${file.path}`;
   if (isPicture(file.mimeType ?? '')) return <img src={address} alt={file.name} className="my-1 max-h-72 min-h-8 min-w-8 max-w-full rounded-md border border-line bg-sheet" />;
   return (
-    <a href={address} download={file.name.split('/').at(-1)} className="my-1 inline-flex max-w-full items-center gap-2 rounded-md border border-line bg-sheet px-2.5 py-1 hover:border-rule">
+    <a href={address} download={file.name.split('/').at(-1)} className="my-1 inline-flex max-w-full items-center gap-2 rounded-md border border-line bg-sheet px-2.5 py-1 hover:border-rule max-md:min-h-9">
       <Icon name="file" /> <span className="min-w-0 truncate">{file.name}</span>
     </a>
   );

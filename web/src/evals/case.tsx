@@ -154,7 +154,7 @@ function Editor({ app, set, one, taken }: { app: string; set: string; one: Case;
     >
       {changed && other && !taken && (
         <p role="status" className="mb-3 rounded-md border border-wait/50 bg-waittint px-4 py-2">
-          The case was changed elsewhere while you edited it. Saving overwrites that change. <button type="button" className="text-accent underline" onClick={() => setForm(formOf(one))}>Discard your edits</button>
+          The case was changed elsewhere while you edited it. Saving overwrites that change. <button type="button" className="touch text-accent underline" onClick={() => setForm(formOf(one))}>Discard your edits</button>
         </p>
       )}
       <Card title="Session">

@@ -86,7 +86,7 @@ export function Calls({ expected, actual, names = both }: { expected: ToolCall[]
 export function Crumbs({ list }: { list: [label: string, href: string][] }) {
   return (
     <nav aria-label="Above" className="label mb-2 flex flex-wrap gap-x-1.5">
-      {list.map(([label, href], i) => <span key={href} className="flex gap-x-1.5">{i > 0 && <span aria-hidden="true">/</span>}<Link href={href} className="hover:underline">{label}</Link></span>)}
+      {list.map(([label, href], i) => <span key={href} className="flex items-center gap-x-1.5">{i > 0 && <span aria-hidden="true">/</span>}<Link href={href} className="touch hover:underline">{label}</Link></span>)}
     </nav>
   );
 }

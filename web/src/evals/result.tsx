@@ -66,7 +66,7 @@ function CaseOutcome({ app, one, folds }: { app: string; one: CaseResult; folds:
   return (
     <Card
       title={<span className="flex flex-wrap items-baseline gap-x-3"><Verdict status={one.finalEvalStatus} /><Link href={toEvals.case(app, one.evalSetId, one.evalId)} className="hover:underline">{one.evalId}</Link></span>}
-      aside={<Link href={to.session({ app, user: one.userId, session: one.sessionId })} className="text-sm text-accent underline">Show the session</Link>}
+      aside={<Link href={to.session({ app, user: one.userId, session: one.sessionId })} className="touch text-sm text-accent underline">Show the session</Link>}
     >
       <div data-outcome-of={one.evalId} className="space-y-3">
         {one.errorMessage && <p role="alert" className="text-bad [overflow-wrap:anywhere]">{one.errorMessage}</p>}

@@ -51,8 +51,8 @@ export function RunningNow({ app, set, table }: { app: string; set?: string; tab
         <span className="text-soft" role="status">{now.cases.length} of {now.total} {now.total === 1 ? 'case' : 'cases'}, {failed.length} failed{now.current ? `; ${now.current} is running` : ''}</span>
         <span className="flex-1" />
         {now.status === 'running' && <Action command="Cancel the evaluation" tone="danger" icon="stop" call={evalCalls.cancel(app)} onClick={cancel}>Cancel</Action>}
-        {now.variantsId && !table && <Link href={toEvals.variants(app, now.evalSetId)} className="font-medium text-accent underline">Show the variants</Link>}
-        {now.evalSetResultId && <Link href={toEvals.result(app, now.evalSetResultId)} className="font-medium text-accent underline">Show the result</Link>}
+        {now.variantsId && !table && <Link href={toEvals.variants(app, now.evalSetId)} className="touch font-medium text-accent underline">Show the variants</Link>}
+        {now.evalSetResultId && <Link href={toEvals.result(app, now.evalSetResultId)} className="touch font-medium text-accent underline">Show the result</Link>}
       </div>
       <div role="progressbar" aria-label="Cases that are done" aria-valuemin={0} aria-valuemax={now.total} aria-valuenow={now.cases.length} className="mt-2 h-1.5 overflow-hidden rounded-full bg-sunk"><div className="h-full bg-accent" style={{ width: `${(100 * now.cases.length) / Math.max(1, now.total)}%` }} /></div>
       {now.error && <p className="mt-1 text-bad">{now.error}</p>}
@@ -60,11 +60,11 @@ export function RunningNow({ app, set, table }: { app: string; set?: string; tab
       {failed.length > 0 && !now.variants && (
         <ul className="mt-2 space-y-0.5">
           {failed.slice(0, mostFailed).map((c, i) => (
-            <li key={i} className="flex flex-wrap gap-x-2">
+            <li key={i} className="flex flex-wrap items-center gap-x-2">
               <Verdict status={c.finalEvalStatus} />
               <b className="font-semibold">{c.evalId}</b>
               <span className="min-w-0 text-soft [overflow-wrap:anywhere]">{c.why}</span>
-              {c.sessionId && <Link href={to.session({ app, user: c.userId ?? '', session: c.sessionId })} title={`The session of ${c.evalId}`} className="text-accent underline">Show the session</Link>}
+              {c.sessionId && <Link href={to.session({ app, user: c.userId ?? '', session: c.sessionId })} title={`The session of ${c.evalId}`} className="touch text-accent underline">Show the session</Link>}
             </li>
           ))}
           {failed.length > mostFailed && <li className="text-soft">and {failed.length - mostFailed} more, which the result has.</li>}

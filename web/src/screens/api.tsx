@@ -41,7 +41,7 @@ export default function ApiScreen() {
             <ul>
               {found.filter((o) => o.tag === tag).map((o) => (
                 <li key={o.id}>
-                  <button type="button" ref={o.id === wanted ? intoView : undefined} aria-current={o.id === wanted} onClick={() => setQuery({ operation: o.id })} className="w-full rounded-md px-1.5 py-1 text-left hover:bg-sunk aria-[current=true]:bg-tint">
+                  <button type="button" ref={o.id === wanted ? intoView : undefined} aria-current={o.id === wanted} onClick={() => setQuery({ operation: o.id })} className="w-full rounded-md px-1.5 py-1 text-left hover:bg-sunk max-md:min-h-9 aria-[current=true]:bg-tint">
                     <span className="block truncate">{o.summary}</span>
                     <span className="block truncate font-mono text-2xs text-faint"><Method name={o.method} /> {o.path}</span>
                   </button>

@@ -53,7 +53,7 @@ export default function CompareScreen({ app, user }: { app: string; user: string
       {columns.length > 0 && columns.every((c) => !c.pending) && (
         <>
           {columns.filter((c) => !c.turn && !c.error).map((c) => (
-            <p key={JSON.stringify(c.place)} role="status" className="mb-3 rounded-md border border-wait/50 bg-waittint px-4 py-2">The session <code className="font-mono text-xs">{c.place.session}</code> has no such run (any more). <button type="button" className="text-accent underline" onClick={() => show(places.filter((p) => p !== c.place))}>Leave it out</button></p>
+            <p key={JSON.stringify(c.place)} role="status" className="mb-3 rounded-md border border-wait/50 bg-waittint px-4 py-2">The session <code className="font-mono text-xs">{c.place.session}</code> has no such run (any more). <button type="button" className="touch text-accent underline" onClick={() => show(places.filter((p) => p !== c.place))}>Leave it out</button></p>
           ))}
           {turns.length === 1 && <p className="mb-3 text-soft">Add another run, to see what differs.</p>}
           {turns.length > 0 && <Comparison columns={columns.filter((c) => c.turn)} only={only} setOnly={setOnly} remove={(place) => show(places.filter((p) => p !== place))} first={(place) => show([place, ...places.filter((p) => p !== place)])} />}
@@ -142,7 +142,7 @@ function Comparison({ columns, only, setOnly, remove, first }: ComparisonProps) 
                   <div className="flex items-start gap-2">
                     <span className="mt-0.5 rounded-sm bg-sunk px-1.5 font-mono text-2xs leading-5 font-semibold">{letters[i]}</span>
                     <div className="min-w-0 flex-1">
-                      <Link href={`${to.session(turn!.key)}?run=${encodeURIComponent(turn!.run)}`} className="line-clamp-2 font-medium hover:underline">{turn!.title}</Link>
+                      <Link href={`${to.session(turn!.key)}?run=${encodeURIComponent(turn!.run)}`} className="line-clamp-2 font-medium hover:underline max-md:min-h-9">{turn!.title}</Link>
                       <p className="label truncate" title={turn!.key.session}>{turn!.replayOf ? replayName(turn!.events.at(-1)!.timestamp) : turn!.key.session}</p>
                     </div>
                     {i > 0 && <Button tone="quiet" icon="left" bare title="Compare with this one" onClick={() => first(place)}>{`Compare with ${letters[i]}`}</Button>}
@@ -153,10 +153,10 @@ function Comparison({ columns, only, setOnly, remove, first }: ComparisonProps) 
                       <Fragment key={name}><dt className="label leading-[18px]">{name}</dt><dd data-fact={name} className={`font-mono text-2xs leading-[18px] [overflow-wrap:anywhere] ${i > 0 && values[i] !== values[0] ? 'font-semibold text-wait' : 'text-soft'}`}>{values[i] || '–'}</dd></Fragment>
                     ))}
                   </dl>
-                  <p className="mt-1 flex flex-wrap gap-x-3 text-xs">
+                  <p className="mt-1 flex flex-wrap items-center gap-x-3 text-xs">
                     <Status value={turn!.status} />
-                    <Link href={to.run(turn!.key, turn!.run)} className="text-accent hover:underline">Steps</Link>
-                    {!turn!.replayOf && <Link href={to.run(turn!.key, turn!.run, 'replay')} className="text-accent hover:underline">Replay…</Link>}
+                    <Link href={to.run(turn!.key, turn!.run)} className="touch text-accent hover:underline">Steps</Link>
+                    {!turn!.replayOf && <Link href={to.run(turn!.key, turn!.run, 'replay')} className="touch text-accent hover:underline">Replay…</Link>}
                   </p>
                 </div>
               ))}

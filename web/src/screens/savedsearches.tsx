@@ -32,7 +32,7 @@ function Saved({ kind, group, stored, now, label, pick }: Props) {
   return (
     <div role="group" aria-label={`Saved ${kind}${kind === 'search' ? 'es' : 's'}`} className="flex flex-wrap items-center gap-1.5">
       {saved.map((one) => (
-        <button key={one} type="button" aria-pressed={one === now} onClick={() => pick(one === now ? '' : one)} className="max-w-48 truncate rounded-sm bg-tint px-1.5 font-mono text-2xs leading-5 text-accent hover:underline aria-pressed:bg-accent aria-pressed:text-sheet">
+        <button key={one} type="button" aria-pressed={one === now} onClick={() => pick(one === now ? '' : one)} className="max-w-48 truncate rounded-sm bg-tint px-1.5 font-mono text-2xs leading-5 text-accent hover:underline aria-pressed:bg-accent max-md:h-9 aria-pressed:text-sheet">
           {label(one)}
         </button>
       ))}

@@ -30,7 +30,7 @@ export function useVariantForm(known: string[], agents: Map<string, string>) {
   }
   const form = (
     <div className="grid gap-4 md:grid-cols-2">
-      <Field label="models, one per line" note={others.length > 0 ? <span className="flex flex-wrap gap-1">{others.map((m) => <button key={m} type="button" onClick={() => setQuery({ models: [...lines(models), m].join('\n') })} className="rounded-sm bg-tint px-1.5 font-mono text-2xs leading-5 text-accent hover:underline">+ {m}</button>)}</span> : undefined}>
+      <Field label="models, one per line" note={others.length > 0 ? <span className="flex flex-wrap gap-1">{others.map((m) => <button key={m} type="button" onClick={() => setQuery({ models: [...lines(models), m].join('\n') })} className="touch rounded-sm bg-tint px-1.5 font-mono text-2xs leading-5 text-accent hover:underline">+ {m}</button>)}</span> : undefined}>
         <textarea rows={4} spellCheck={false} placeholder="as they are" className="field w-full font-mono text-xs" value={models} onChange={(e) => setQuery({ models: e.target.value })} />
       </Field>
       <div className="space-y-3">

@@ -101,7 +101,7 @@ function PieceView({ piece, number, select, children }: { piece: Piece; number: 
     <li className="rounded-md bg-sunk px-3 py-1.5" data-piece={piece.path}>
       <p className="mb-0.5 flex items-baseline gap-2 text-xs text-faint">
         <span className="min-w-0 flex-1">{piece.origin || 'of unknown origin'}</span>
-        {number > 0 && <button type="button" onClick={() => select(piece.event!)} className="shrink-0 font-mono text-2xs text-accent underline">event {number}</button>}
+        {number > 0 && <button type="button" onClick={() => select(piece.event!)} className="touch shrink-0 font-mono text-2xs text-accent underline">event {number}</button>}
       </p>
       {children}
     </li>

@@ -311,7 +311,7 @@ function Blob({ mimeType = '', data = '', displayName }: { mimeType?: string; da
   const size = Math.floor((plain.replace(/=+$/, '').length * 3) / 4);
   if (mimeType === 'application/pdf') return <PDF name={displayName || 'document.pdf'} plain={plain} size={size} save={save} />;
   return (
-    <button type="button" onClick={save} className="my-1 inline-flex items-center gap-2 rounded-md border border-line bg-sheet px-2.5 py-1 hover:border-rule">
+    <button type="button" onClick={save} className="my-1 inline-flex items-center gap-2 rounded-md border border-line bg-sheet px-2.5 py-1 hover:border-rule max-md:min-h-9">
       <Icon name="file" /> {name} <span className="label">{sizeText(size)}</span>
     </button>
   );

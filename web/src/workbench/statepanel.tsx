@@ -36,7 +36,7 @@ export function StatePanel({ id, state, patch }: Props) {
                     <Editor id={id} name={key} value={state[key]!} patch={patch} close={() => setOpen(undefined)} />
                   ) : (
                     <div className="group flex items-start gap-2">
-                      <button type="button" onClick={() => setOpen(key)} title={`Edit ${key}`} className="min-w-0 flex-1 text-left hover:bg-sunk">
+                      <button type="button" onClick={() => setOpen(key)} title={`Edit ${key}`} className="min-w-0 flex-1 text-left hover:bg-sunk max-md:min-h-9">
                         <span className="sr-only">Edit </span>
                         <span className="block truncate font-mono text-xs font-semibold">{key.slice(prefix.length)}</span>
                         <span className="json line-clamp-4 block text-soft">{JSON.stringify(state[key], null, 1)}</span>

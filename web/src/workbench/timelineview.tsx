@@ -53,7 +53,7 @@ export function TimelineView({ events, spans, runs, active, run: id, select, cho
         <div className="flex items-center gap-x-3">
           <label className="flex min-w-0 flex-1 items-center gap-2">
             <span className="label">run</span>
-            <select value={id} onChange={(e) => chooseRun(e.target.value)} className="min-w-0 flex-1 truncate bg-transparent font-mono text-2xs">
+            <select value={id} onChange={(e) => chooseRun(e.target.value)} className="min-w-0 flex-1 truncate bg-transparent font-mono text-2xs max-md:h-9">
               {!runs.some((r) => r.id === id) && <option value={id}>{nameOfRun(id, events)}</option>}
               {runs.map((r) => (
                 <option key={r.id} value={r.id}>{nameOfRun(r.id, events)}{r.id !== id && ` · ${r.status}`}</option>
@@ -69,7 +69,7 @@ export function TimelineView({ events, spans, runs, active, run: id, select, cho
             {workflow && (
               <span role="group" aria-label="Show the run as" className="flex rounded-md bg-sunk p-0.5">
                 {(['workflow', 'timeline'] as const).map((v) => (
-                  <button key={v} type="button" aria-pressed={view === v} onClick={() => setView(v)} className="rounded-sm px-2 font-mono text-2xs leading-5 text-soft hover:text-ink aria-pressed:bg-sheet aria-pressed:font-semibold aria-pressed:text-ink">{v}</button>
+                  <button key={v} type="button" aria-pressed={view === v} onClick={() => setView(v)} className="rounded-sm px-2 font-mono text-2xs leading-5 text-soft hover:text-ink aria-pressed:bg-sheet aria-pressed:font-semibold aria-pressed:text-ink max-md:leading-9">{v}</button>
                 ))}
               </span>
             )}
@@ -92,7 +92,7 @@ export function TimelineView({ events, spans, runs, active, run: id, select, cho
                 onClick={() => bar.event && select(bar.event)}
                 title={[`${bar.kind} ${bar.label}`, seconds(to - bar.start), ...paceWords(bar)].join(', ')}
                 data-bar={bar.kind}
-                className="grid h-6 w-full grid-cols-[minmax(132px,32%)_minmax(0,1fr)_62px] items-center px-4 text-left enabled:hover:bg-sunk"
+                className="grid h-6 w-full grid-cols-[minmax(132px,32%)_minmax(0,1fr)_62px] items-center px-4 text-left enabled:hover:bg-sunk max-md:h-9"
               >
                 <span className="flex gap-1.5 pr-2 font-mono text-2xs" style={{ paddingLeft: bar.depth * 10, ...(bar.kind === 'agent' ? { color: authorColour(bar.label), fontWeight: 600 } : {}) }}><span className="truncate">{bar.label}</span>{bar.retries ? <span className="shrink-0 text-wait">↻{bar.retries}</span> : null}</span>
                 <span className="relative h-full" aria-hidden="true">

@@ -32,8 +32,8 @@ export function ReportView({ id, run, report }: { id: Key; run: string; report: 
         {report.failure && <p className="mt-1 text-bad">It ended: {report.failure.message}</p>}
         <p className="mt-2 flex flex-wrap items-center gap-x-4 gap-y-1">
           <Status value={report.status} />
-          <Link href={to.session({ ...id, session: report.session })} className="font-medium text-accent underline">Open the repetition</Link>
-          <Link href={compare} className="font-medium text-accent underline">Compare side by side</Link>
+          <Link href={to.session({ ...id, session: report.session })} className="touch font-medium text-accent underline">Open the repetition</Link>
+          <Link href={compare} className="touch font-medium text-accent underline">Compare side by side</Link>
         </p>
       </div>
       {after.error && <Problem error={after.error} what="The repetition could not be read" retry={() => void after.refetch()} />}

@@ -69,18 +69,18 @@ function Turn({ id, run, snapshot, events }: { id: Key; run: string; snapshot: S
   return (
     <div className={flows.length > 0 ? 'grid gap-6 lg:grid-cols-[minmax(0,1fr)_minmax(0,1fr)]' : ''}>
       <section aria-label="Steps of the run" className="min-w-0">
-        <p className="mb-2 flex flex-wrap gap-x-4 font-mono text-2xs text-soft" data-totals>
+        <p className="mb-2 flex flex-wrap items-center gap-x-4 font-mono text-2xs text-soft" data-totals>
           <span title={exact ? 'As the server has measured it' : 'From the times of the events'}>{exact ? '' : '≈ '}{seconds(end - timeline.start)}</span>
           <span>{lines.length} steps</span>
           {tokens > 0 && <span>{tokens.toLocaleString()} tokens</span>}
           <CostText cost={cost} />
-          {open.size > 0 ? <button type="button" onClick={() => setOpen(new Set())} className="text-accent hover:underline">fold all</button> : <button type="button" onClick={() => (setAll(true), setOpen(new Set(lines.map((l) => l.key))))} className="text-accent hover:underline">unfold all</button>}
+          {open.size > 0 ? <button type="button" onClick={() => setOpen(new Set())} className="touch text-accent hover:underline">fold all</button> : <button type="button" onClick={() => (setAll(true), setOpen(new Set(lines.map((l) => l.key))))} className="touch text-accent hover:underline">unfold all</button>}
         </p>
         <ol className="overflow-hidden rounded-lg border bg-sheet" data-steps>
           <Virtual as="li" items={shown} keyOf={(line) => line.key} height={33} draw={(line, measured) => (
             <li {...measured} className="border-t data-[index=0]:border-t-0">
               {short && measured['data-index'] === few / 2 && (
-                <button type="button" onClick={() => setAll(true)} className="block w-full border-b bg-sunk px-4 py-1.5 text-left text-soft hover:text-ink">… {lines.length - few} more steps</button>
+                <button type="button" onClick={() => setAll(true)} className="block w-full border-b bg-sunk px-4 py-1.5 text-left text-soft hover:text-ink max-md:py-2.5">… {lines.length - few} more steps</button>
               )}
               <LineView line={line} number={lines.indexOf(line) + 1} longest={longest} open={open.has(line.key)} toggle={() => toggle(line.key)} show={inConversation} />
             </li>
@@ -151,7 +151,7 @@ function Details({ step, pace, show }: { step: Step; pace: string[]; show: (even
         {event.modelVersion && <span>{event.modelVersion}</span>}
         {usage && <span>{usage.promptTokenCount ?? 0} tokens in, {usage.candidatesTokenCount ?? 0} out</span>}
         {pace.map((words) => <span key={words}>{words}</span>)}
-        <button type="button" onClick={() => show((step.answered ?? event).id)} className="text-accent hover:underline">show the event</button>
+        <button type="button" onClick={() => show((step.answered ?? event).id)} className="touch text-accent hover:underline">show the event</button>
       </p>
     </div>
   );
