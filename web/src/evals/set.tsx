@@ -66,7 +66,7 @@ export default function SetScreen({ app, set }: { app: string; set: string }) {
         <Table columns={columns} rows={cases.length}>
           <Virtual as="tr" items={cases} keyOf={(c) => c.evalId} height={53} draw={(c, measured) => (
             <tr {...measured} data-case={c.evalId} className="border-t align-top hover:bg-paper">
-              <td className="px-4 py-1.5"><input type="checkbox" className="mt-[3px] block" aria-label={`Choose ${c.evalId}`} checked={chosen.has(c.evalId)} onChange={(e) => choose(c.evalId, e.target.checked)} /></td>
+              <td className="px-4 py-1.5"><label className="block max-md:-m-3 max-md:p-3"><input type="checkbox" className="mt-[3px] block" aria-label={`Choose ${c.evalId}`} checked={chosen.has(c.evalId)} onChange={(e) => choose(c.evalId, e.target.checked)} /></label></td>
               <td className="w-full max-w-0 px-2 py-1.5">
                 <Link href={toEvals.case(app, set, c.evalId)} className="block truncate font-medium hover:underline">{c.evalId}</Link>
                 <span className="block truncate text-soft">{c.conversation ? textOfContent(c.conversation[0]?.userContent) : 'a scenario, which cannot be run'}</span>

@@ -94,7 +94,7 @@ export default function RunsScreen({ app, user }: { app: string; user: string })
           <Virtual as="tr" items={list} keyOf={(run) => run.id} height={41} draw={(run, measured) => (
             <tr {...measured} className="border-t align-top hover:bg-paper">
               <td className="py-1.5 pr-4 pl-9">
-                <label className="float-left -ml-9 flex h-5 w-9 items-center justify-center"><input type="checkbox" checked={marked.has(run.id)} onChange={(e) => mark(run, e.target.checked)} className="size-3.5 accent-(--accent)" /><span className="sr-only">Mark the run {run.id}</span></label>
+                <label className="float-left -ml-9 flex h-5 w-9 max-md:-my-2 max-md:h-9 items-center justify-center"><input type="checkbox" checked={marked.has(run.id)} onChange={(e) => mark(run, e.target.checked)} className="size-3.5 accent-(--accent)" /><span className="sr-only">Mark the run {run.id}</span></label>
                 <Status value={run.status} />
                 {run.stop && (run.status === 'running' || run.status === 'queued') && <span className="label block">stopping</span>}
                 {run.resumedBy && <Link href={`${to.session(keyOf(run))}?run=${run.resumedBy}`} className="label block hover:underline">answered</Link>}

@@ -121,7 +121,7 @@ function SessionRow({ row, measured, parent, id, pick, marked, mark }: RowProps)
   return (
     <tr {...measured} className={`border-t align-top ${marked ? 'bg-tint' : 'hover:bg-paper'}`}>
       <td className="w-full max-w-0 py-1.5 pr-4 pl-9">
-        <label className="float-left -ml-9 flex h-5 w-9 items-center justify-center"><input type="checkbox" checked={marked} onChange={(e) => mark(e.target.checked)} className="size-3.5 accent-(--accent)" /><span className="sr-only">Mark {title}</span></label>
+        <label className="float-left -ml-9 flex h-5 w-9 max-md:-my-2 max-md:h-9 items-center justify-center"><input type="checkbox" checked={marked} onChange={(e) => mark(e.target.checked)} className="size-3.5 accent-(--accent)" /><span className="sr-only">Mark {title}</span></label>
         <Link href={to.session(id)} title={session.id} className={`block truncate hover:underline ${row.title ? 'font-medium' : 'font-mono text-xs text-soft'}`}>{title}</Link>
         {preview && preview !== title && <span className="block truncate text-xs text-soft" data-preview>{preview}</span>}
         {session.forkedFrom && (

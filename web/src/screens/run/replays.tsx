@@ -1,6 +1,7 @@
 import type { Key, Session } from '../../api/types';
 import { replayName } from '../../log/replaying';
 import { Link, to } from '../../router';
+import { Virtual } from '../../ui/virtual';
 
 /** The repetitions of a run, which lead to them and to a comparison. */
 export function Replays({ id, run, list }: { id: Key; run: string; list: Session[] }) {
@@ -12,14 +13,14 @@ export function Replays({ id, run, list }: { id: Key; run: string; list: Session
         replays of this run
         {list.length > 1 && <Link href={all} className="touch text-accent hover:underline">compare {list.length > 5 ? 'the last 5' : 'all of them'}</Link>}
       </h2>
-      <ul className="divide-y divide-line rounded-lg border bg-sheet">
-        {list.map((s, i) => (
-          <li key={s.id} className="flex flex-wrap items-center gap-x-4 px-4 py-1.5">
-            <span className="min-w-0 flex-1 truncate" title={s.id}>{replayName(s.lastUpdateTime, i + 1)}</span>
+      <ul className="overflow-hidden rounded-lg border bg-sheet">
+        <Virtual as="li" items={list} keyOf={(s) => s.id} height={33} draw={(s, measured) => (
+          <li {...measured} className="flex flex-wrap items-center gap-x-4 border-t border-t-line px-4 py-1.5 data-[index=0]:border-t-0">
+            <span className="min-w-0 flex-1 truncate" title={s.id}>{replayName(s.lastUpdateTime, measured['data-index'] + 1)}</span>
             <Link href={to.session({ ...id, session: s.id })} className="touch text-accent hover:underline">Open</Link>
             <Link href={to.compare(id.app, id.user, [{ session: id.session, run }, { session: s.id, run }])} className="touch text-accent hover:underline">Compare</Link>
           </li>
-        ))}
+        )} />
       </ul>
     </section>
   );

@@ -110,7 +110,7 @@ function Results({ id, original, list, marked, mark }: { id: Key; original: Turn
   const row = (key: string, name: React.ReactNode, status: string, turn: Turn | undefined, more: { problem?: string; href?: string; session?: string }) => (
     <tr key={key} className="border-t align-top" data-variant={key}>
       <td className="w-full max-w-0 py-1.5 pr-2 pl-9">
-        {more.session && <label className="float-left -ml-9 flex h-5 w-9 items-center justify-center"><input type="checkbox" checked={marked.has(more.session)} onChange={(e) => mark(more.session!, e.target.checked)} className="size-3.5 accent-(--accent)" /><span className="sr-only">Mark variant {key}</span></label>}
+        {more.session && <label className="float-left -ml-9 flex h-5 w-9 max-md:-my-2 max-md:h-9 items-center justify-center"><input type="checkbox" checked={marked.has(more.session)} onChange={(e) => mark(more.session!, e.target.checked)} className="size-3.5 accent-(--accent)" /><span className="sr-only">Mark variant {key}</span></label>}
         <p className="font-mono text-xs font-semibold [overflow-wrap:anywhere]">{name}</p>
         {more.problem && <p className="text-xs text-bad">{more.problem}</p>}
         {turn?.answer && turn.answer !== more.problem && <p className="line-clamp-3 text-soft [overflow-wrap:anywhere]">{turn.answer}</p>}

@@ -1,1 +1,0 @@
-import{U as e,it as t,q as n}from"./parts-TQU9hoBF.js";function r(r,i,{live:a=!1,enabled:o=!0}={}){let s=t({queryKey:[`titles`,r,i],enabled:o,queryFn:({signal:t})=>n(e.sessions(r,i,{pageSize:100}),t),refetchInterval:a?1e4:!1});return new Map(s.data?.map(e=>[e.session.id,e.title]))}export{r as t};
