@@ -48,6 +48,9 @@ export async function copyAction(place: Locator, action: string) {
   await place.page().getByRole('menuitem', { name: action, exact: true }).click();
 }
 
+/** Scrolls the screen as far as it goes. The heights of what was not yet seen are estimates, so it may go further then. */
+export const toEnd = (page: Page) => page.locator('#main').evaluate((el) => void (el.scrollTop = el.scrollHeight));
+
 /** What was copied last. */
 export const clipboard = (page: Page) => page.evaluate(() => navigator.clipboard.readText());
 

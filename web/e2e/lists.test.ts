@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 
 import { look } from './axe';
-import { base, call, copyItem, fresh, open, palette, picture, pull, session, sessionPath, useBrowser } from './kit';
+import { base, call, copyItem, fresh, open, palette, picture, pull, session, sessionPath, toEnd, useBrowser } from './kit';
 
 useBrowser();
 
@@ -22,7 +22,7 @@ test('the sessions open with one request for one page', async () => {
   await page.getByRole('button', { name: 'Show more', exact: true }).click();
   // Of long lists, only what can be seen is in the document.
   await page.locator('table[aria-rowcount="101"]').waitFor();
-  await page.locator('#main').evaluate((el) => void (el.scrollTop = el.scrollHeight));
+  await toEnd(page);
   await page.locator('tr[aria-rowindex="101"]').waitFor();
   expect(await page.locator('tbody tr').count()).toBeLessThan(100);
   await page.getByLabel('Search sessions').fill('talk 11');
@@ -258,11 +258,11 @@ test('all runs are listed, in pages, by status and for all users', async () => {
   const page = await open(`/ui/apps/spender/users/${user}/runs`);
   const shown = page.locator('[data-shown]');
   await expect.poll(() => shown.innerText()).toBe('The newest 100 runs');
-  expect(await page.locator('tbody tr').count()).toBe(100);
   await page.getByRole('button', { name: 'Show more' }).click();
   await expect.poll(() => shown.innerText()).toBe('122 runs');
   expect(await page.getByRole('button', { name: 'Show more' }).count()).toBe(0);
-  expect(await page.locator('tbody tr').filter({ hasText: second.id }).count()).toBe(1);
+  const rowWith = async (text: string) => (await toEnd(page), page.locator('tbody tr').filter({ hasText: text }).count());
+  await expect.poll(() => rowWith(second.id)).toBe(1);
   await look(page, 'runs-all');
   // Several statuses, in the address; what there is none of says so.
   await page.getByRole('button', { name: 'failed', exact: true }).click();
@@ -275,7 +275,7 @@ test('all runs are listed, in pages, by status and for all users', async () => {
   await page.getByLabel('All users').check();
   await page.getByRole('button', { name: 'Show more' }).click();
   const row = page.locator('tbody tr').filter({ hasText: other });
-  await row.first().waitFor();
+  await expect.poll(() => rowWith(other)).toBe(1);
   expect(await row.getByRole('link').first().getAttribute('href')).toContain(`/users/${other}/sessions/s`);
 });
 

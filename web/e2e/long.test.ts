@@ -3,7 +3,7 @@ import type { Page, Route } from 'playwright-core';
 import { expect, test } from 'vitest';
 
 import { look } from './axe';
-import { open, useBrowser } from './kit';
+import { open, toEnd, useBrowser } from './kit';
 
 useBrowser();
 
@@ -16,18 +16,16 @@ const entry = (i: number) => ({ id: `e-${i}`, appName: 'approval', userId: 'u', 
 const opinion = (i: number) => ({ userId: 'u', sessionId: `s-${i}`, runId: `r-${i}`, author: 'u', rating: 'up', message: `Question ${i}`, timestamp: many - i });
 const memory = (i: number) => ({ id: `m-${i}`, eventId: 'e', author: 'u', timestamp: 1, content: { parts: [{ text: `Remembered ${i}, ${'with more words '.repeat((i % 5) * 10)}` }] } });
 
-const lists: { name: string; path: string; answers: string; json: unknown; first: string; last: string }[] = [
+const lists: { name: string; path: string; answers: string | ((url: URL) => boolean); json: unknown; first: string; last: string }[] = [
   { name: 'runs', path: 'apps/city/users/u/runs', answers: '**/dev/apps/city/users/u/runs?*', json: list(run), first: 's-0', last: `s-${many - 1}` },
   { name: 'users in usage', path: 'usage', answers: '**/usage?*groupBy=*', json: list(sum), first: 'user-0', last: `user-${many - 1}` },
   { name: 'entries of the inbox', path: 'inbox', answers: '**/inbox?*', json: list(entry), first: 'talk-0', last: `talk-${many - 1}` },
-  { name: 'feedback', path: 'apps/city/feedback', answers: '**/apps/city/feedback', json: list(opinion), first: 'Question 0', last: `Question ${many - 1}` },
+  { name: 'feedback', path: 'apps/city/feedback', answers: (url) => url.pathname === '/apps/city/feedback', json: list(opinion), first: 'Question 0', last: `Question ${many - 1}` },
   { name: 'memories', path: 'apps/city/users/u/memory', answers: '**/users/u/memory?*', json: list(memory), first: 'Remembered 0,', last: `Remembered ${many - 1},` },
   { name: 'evaluation sets', path: 'apps/city/evals', answers: '**/apps/city/eval_sets', json: list((i) => `set-${i}`), first: 'set-0', last: `set-${many - 1}` },
 ];
 
 const nodes = (page: Page) => page.evaluate(() => document.querySelectorAll('#main *').length);
-/** Scrolls as far as it goes: the heights of what was not yet seen are guesses. */
-const toEnd = (page: Page) => page.locator('#main').evaluate((el) => void (el.scrollTop = el.scrollHeight));
 const json = (body: unknown) => (route: Route) => route.fulfill({ json: body });
 
 for (const { name, path, answers, json: body, first, last } of lists) {
