@@ -1,8 +1,7 @@
 package cli
 
 import (
-	"bufio"
-	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -16,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/parley-run/parley/internal/sse"
 	"github.com/parley-run/parley/session"
 )
 
@@ -267,14 +267,16 @@ type follower struct {
 	screen *screen
 	stdout io.Writer
 	json   bool
-	last   string // the id of the last event
+	last   string        // the id of the last event
+	retry  time.Duration // the pause that the server asks for
 }
 
-// Limits of follow: connections in a row without an event, the pause between them, and
-// the size of a frame.
+// Limits of follow: connections in a row without an event, the pause between them, the
+// longest one that a server may ask for, and the size of a frame.
 const (
 	maxReconnects  = 10
 	reconnectAfter = time.Second
+	maxRetry       = 30 * time.Second
 	maxFrame       = 256 << 20
 )
 
@@ -294,7 +296,7 @@ func (f *follower) follow(ctx context.Context) error {
 			return fmt.Errorf("the connection to the server is lost: %w", err)
 		}
 		select {
-		case <-time.After(reconnectAfter):
+		case <-time.After(cmp.Or(min(f.retry, maxRetry), reconnectAfter)):
 		case <-ctx.Done():
 			return ctx.Err()
 		}
@@ -313,35 +315,25 @@ func (f *follower) connect(ctx context.Context) (end *runDocument, err error) {
 		return nil, err
 	}
 	defer resp.Body.Close()
-	lines := bufio.NewScanner(resp.Body)
-	lines.Buffer(nil, maxFrame)
-	var name, id string
-	for lines.Scan() {
-		field, value, _ := bytes.Cut(lines.Bytes(), []byte(": "))
-		switch string(field) {
-		case "":
-			name, id = "", ""
-		case "event":
-			name = string(value)
-		case "id":
-			id = string(value)
-		case "data":
-			switch name {
-			case "end":
-				end = &runDocument{}
-				return end, json.Unmarshal(value, end)
-			case "resume":
-				return nil, errors.New("the server is shutting down")
-			}
-			if err := f.show(value, id); err != nil {
-				return nil, err
-			}
+	events := sse.NewDecoder(resp.Body, maxFrame)
+	defer func() { f.retry = events.Retry() }()
+	for {
+		ev, err := events.Next()
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil, io.ErrUnexpectedEOF
+		case err != nil:
+			return nil, err
+		case ev.Name == "end":
+			end = &runDocument{}
+			return end, json.Unmarshal(ev.Data, end)
+		case ev.Name == "resume":
+			return nil, errors.New("the server is shutting down")
+		}
+		if err := f.show(ev.Data, ev.ID); err != nil {
+			return nil, err
 		}
 	}
-	if err := lines.Err(); err != nil {
-		return nil, err
-	}
-	return nil, io.ErrUnexpectedEOF
 }
 
 // show shows an event. Pieces of a text have no id.

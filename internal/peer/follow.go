@@ -1,8 +1,6 @@
 package peer
 
 import (
-	"bufio"
-	"bytes"
 	"context"
 	"crypto/hmac"
 	"encoding/json"
@@ -14,6 +12,7 @@ import (
 
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/run"
+	"github.com/parley-run/parley/internal/sse"
 )
 
 // How long another server may take: to accept a connection, to answer, and to send
@@ -71,20 +70,20 @@ func (p *Peer) Follow(ctx context.Context, worker string, f run.FeedRequest) (ru
 		_ = res.Body.Close()
 		return nil, err
 	}
-	lines := bufio.NewScanner(res.Body)
-	lines.Buffer(make([]byte, 0, 4096), maxFrame)
-	return &feed{
-		ctx: ctx, cancel: cancel, body: res.Body, lines: lines,
+	out := &feed{
+		ctx: ctx, cancel: cancel, body: res.Body,
 		silent: time.AfterFunc(silentTimeout, func() { cancel(errSilent) }),
-	}, nil
+	}
+	out.events = sse.NewDecoder(out, maxFrame)
+	return out, nil
 }
 
 // feed is the feed of a run on another server.
 type feed struct {
 	ctx    context.Context //nolint:containedctx // of the request
 	cancel context.CancelCauseFunc
-	body   io.Closer
-	lines  *bufio.Scanner
+	body   io.ReadCloser
+	events *sse.Decoder
 	silent *time.Timer
 }
 
@@ -95,35 +94,41 @@ func (f *feed) Close() {
 	_ = f.body.Close()
 }
 
+// Read reads the stream, and notes that the other server sends something: comments, too,
+// which are not events.
+func (f *feed) Read(b []byte) (int, error) {
+	n, err := f.body.Read(b)
+	if n > 0 {
+		f.silent.Reset(silentTimeout)
+	}
+	return n, err
+}
+
 // Next implements run.RemoteFeed.
 func (f *feed) Next() (run.RemoteItem, error) {
-	for f.lines.Scan() {
-		f.silent.Reset(silentTimeout)
-		data, ok := bytes.CutPrefix(f.lines.Bytes(), []byte("data: "))
-		if !ok {
-			continue // a comment, or the end of an event
+	ev, err := f.events.Next()
+	if err != nil {
+		if cause := context.Cause(f.ctx); cause != nil {
+			return run.RemoteItem{}, cause
 		}
-		var next frame
-		if err := json.Unmarshal(data, &next); err != nil {
-			return run.RemoteItem{}, fmt.Errorf("reading the feed of a run: %w", err)
+		if errors.Is(err, io.EOF) {
+			err = io.ErrUnexpectedEOF // a feed says that it ends
 		}
-		switch {
-		case next.End:
-			return run.RemoteItem{}, io.EOF
-		case next.Seq > 0:
-			return run.RemoteItem{Seq: next.Seq}, nil
-		}
-		piece := new(event.Event)
-		if err := piece.UnmarshalJSON(next.Piece); err != nil {
-			return run.RemoteItem{}, fmt.Errorf("reading a piece: %w", err)
-		}
-		return run.RemoteItem{EventID: next.ID, Start: next.Start, Piece: piece}, nil
-	}
-	if cause := context.Cause(f.ctx); cause != nil {
-		return run.RemoteItem{}, cause
-	}
-	if err := f.lines.Err(); err != nil {
 		return run.RemoteItem{}, err
 	}
-	return run.RemoteItem{}, io.ErrUnexpectedEOF
+	var next frame
+	if err := json.Unmarshal(ev.Data, &next); err != nil {
+		return run.RemoteItem{}, fmt.Errorf("reading the feed of a run: %w", err)
+	}
+	switch {
+	case next.End:
+		return run.RemoteItem{}, io.EOF
+	case next.Seq > 0:
+		return run.RemoteItem{Seq: next.Seq}, nil
+	}
+	piece := new(event.Event)
+	if err := piece.UnmarshalJSON(next.Piece); err != nil {
+		return run.RemoteItem{}, fmt.Errorf("reading a piece: %w", err)
+	}
+	return run.RemoteItem{EventID: next.ID, Start: next.Start, Piece: piece}, nil
 }

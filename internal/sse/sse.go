@@ -1,5 +1,6 @@
-// Package sse writes Server-Sent Events: whole events in single writes, comments that
-// keep connections open, and deadlines for clients that do not read.
+// Package sse writes and reads Server-Sent Events. It writes whole events in single writes,
+// comments that keep connections open, and has deadlines for clients that do not read; it
+// reads what other servers write, within bounds.
 package sse
 
 import (

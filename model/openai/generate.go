@@ -10,9 +10,13 @@ import (
 	"net/http"
 
 	"github.com/parley-run/parley/internal/bounded"
+	"github.com/parley-run/parley/internal/sse"
 	"github.com/parley-run/parley/model"
 	"github.com/parley-run/parley/model/internal/call"
 )
+
+// maxEvent bounds an event of a stream, which may contain an image.
+const maxEvent = 64 << 20
 
 // Generate implements model.Model.
 func (m *Model) Generate(ctx context.Context, req *model.Request) iter.Seq2[*model.Response, error] {
@@ -57,21 +61,21 @@ func (m *Model) ask(ctx context.Context, req *model.Request, a *answer, emit fun
 		_, err = a.add(ctx, doc)
 		return m.unreadable(err)
 	}
-	events := newEvents(resp.Body)
+	events := sse.NewDecoder(resp.Body, maxEvent)
 	for {
-		data, err := events.next()
+		ev, err := events.Next()
 		switch {
 		case errors.Is(err, io.EOF):
 			if a.reason == "" && a.said() {
 				return call.ErrCut
 			}
 			return nil
-		case err != nil:
+		case err != nil && !errors.Is(err, sse.ErrIncomplete): // some servers omit the last blank line
 			return err
-		case string(data) == "[DONE]":
+		case string(ev.Data) == "[DONE]":
 			return nil
 		}
-		piece, err := a.add(ctx, data)
+		piece, err := a.add(ctx, ev.Data)
 		if err != nil {
 			return m.unreadable(err)
 		}
