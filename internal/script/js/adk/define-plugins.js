@@ -3,6 +3,7 @@ import { expose } from "../guest.js";
 import { open, InvocationContext } from "./context.js";
 import { modelName } from "./define-llm.js";
 import { toolNow, toolsNow } from "./define-tools.js";
+import { describeNode } from "./define-workflow.js";
 import { received, toWire } from "./events.js";
 import { list } from "./names.js";
 import { NodeContext } from "./node-context.js";
@@ -45,7 +46,7 @@ function describePlugin(plugin, root, owner) {
   }
   const atNode = ({ path, runId }, call) => {
     const node = nodeAt(root, path);
-    return (call.context = new NodeContext(call, node, undefined, { path, runId, attempt: 1 }));
+    return (call.context = new NodeContext(call, node, undefined, describeNode, { path, runId, attempt: 1 }));
   };
   hook("beforeNode", "beforeNodeCallback", (params, call, ask) => {
     const nodeContext = atNode(params, call);

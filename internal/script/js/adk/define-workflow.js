@@ -2,10 +2,10 @@
 import { expose, forget } from "../guest.js";
 import { isBaseAgent, isLlmAgent } from "./agents.js";
 import { open } from "./context.js";
-import { describeAgent, dropAgent } from "./define.js";
 import { describeTools } from "./define-tools.js";
+import { describeAgent, dropAgent } from "./described.js";
 import { list } from "./names.js";
-import { checked, run } from "./node-context.js";
+import { NodeContext, checked, run } from "./node-context.js";
 import { describeFailure } from "./node-errors.js";
 import { isZod } from "./schema.js";
 import { checkState, isStateSchema } from "./state-schema.js";
@@ -127,7 +127,7 @@ async function definitionOf(node, scope) {
     return { ...settings, check: checkOf(node, { input: node.inputSchema, output: node.outputSchema }, owners), kind: "tool", tool };
   }
   unchecked(onlyZod, other);
-  return { ...settings, kind: "function", authConfig: node.authConfig, fn: expose((params, call) => run(node, schema, workOf(node), params, call), node) };
+  return { ...settings, kind: "function", authConfig: node.authConfig, fn: expose((params, call) => run(new NodeContext(call, node, schema, describeNode, params), workOf(node), params.input), node) };
 }
 
 const workOf = (node) => node.handler ?? node.dynamicEntry ?? ((ctx, input) => node.runImpl(ctx, input));

@@ -1,15 +1,17 @@
 // The description of an application that Go builds its agents from. Functions
 // in it are numbers, by which Go calls them.
-import { expose, forget } from "../guest.js";
-import { BaseAgent, isBaseAgent, isLasting, isLlmAgent, isLoopAgent, isParallelAgent, isRemoteAgent, isRoutedAgent, isSequentialAgent } from "./agents.js";
+import { expose } from "../guest.js";
+import { BaseAgent, isBaseAgent, isLlmAgent, isLoopAgent, isParallelAgent, isRemoteAgent, isRoutedAgent, isSequentialAgent } from "./agents.js";
 import { Context, InvocationContext, open } from "./context.js";
 import { describeLlm, first } from "./define-llm.js";
 import { describePlugins } from "./define-plugins.js";
-import { closeAgent } from "./define-tools.js";
 import { describeGraph } from "./define-workflow.js";
+import { describeAgent, describeWith } from "./described.js";
 import { isEvent, toWire } from "./events.js";
 import { list } from "./names.js";
-import { isLastingNode, isRunnableRoot, isWorkflow } from "./workflow.js";
+import { isRunnableRoot, isWorkflow } from "./workflow.js";
+
+export { describeAgent, dropAgent } from "./described.js";
 
 // Files end with `if (require.main === module) main()`. The bundler makes the
 // left side undefined, and leaves the right one, in files that use import.
@@ -55,53 +57,9 @@ function madeBy(fn) {
   return `the class ${fn.name}: export an agent, which new makes of it, such as new ${fn.name}({...})`;
 }
 
-// Agents that were described. Each is described once, so that its functions have one
-// number, and kept as long as it is used.
-const described = new WeakMap();
-const awaited = new Map(); // for agents that are being described, which one they need for that, and what for
-
-/** The tree below and including an agent. The user, if any, is the agent that needs it as a part: a tool or a sub-agent.
- * Without one, it is needed until dropAgent. */
-export async function describeAgent(agent, user, part) {
-  if (!user) return description(agent);
-  const { parts } = described.get(user);
-  awaited.set(user, { agent, part });
-  try {
-    // An agent that awaits itself would wait forever.
-    for (let one = agent; one; one = awaited.get(one)?.agent) {
-      if (one === user) throw new Error(`The agent "${agent.name}" uses itself through the ${awaited.get(agent).part}`);
-    }
-    if (parts.has(agent)) return await described.get(agent).tree;
-    parts.add(agent);
-    return await description(agent);
-  } finally {
-    awaited.delete(user);
-  }
-}
-
-function description(agent) {
-  let one = described.get(agent);
-  if (!one) {
-    one = { users: 0, parts: new Set() };
-    described.set(agent, one);
-    one.tree = describe(agent);
-  }
-  one.users++;
-  return one.tree;
-}
-
-/** Undoes one describeAgent. What was made for a run goes with the last of them. */
-export function dropAgent(agent) {
-  const one = described.get(agent);
-  if (--one.users > 0 || isLasting(agent) || isLastingNode(agent)) return;
-  described.delete(agent);
-  for (const node of agent.graph?.nodes ?? []) forget(node);
-  closeAgent(agent);
-  forget(agent);
-  for (const part of one.parts) dropAgent(part);
-}
-
 const kinds = { LlmAgent: isLlmAgent, SequentialAgent: isSequentialAgent, ParallelAgent: isParallelAgent, LoopAgent: isLoopAgent, RoutedAgent: isRoutedAgent, RemoteA2AAgent: isRemoteAgent };
+
+describeWith(describe);
 
 async function describe(agent) {
   if (isWorkflow(agent)) return { kind: "Workflow", name: agent.name, description: agent.description ?? "", ...(await describeGraph(agent)) };

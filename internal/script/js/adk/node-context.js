@@ -5,7 +5,6 @@ import { Context } from "./context.js";
 import { Event, toWire } from "./events.js";
 import { camelOptions, hasMark, hide, list, mark, setMark } from "./names.js";
 import { DynamicNodeFailError, NodeInterruptedError, NodeSchemaValidationError, describeFailure } from "./node-errors.js";
-import { describeNode } from "./define-workflow.js";
 import { toSchema } from "./schema.js";
 import { checkState } from "./state-schema.js";
 import { buildNode } from "./workflow.js";
@@ -25,13 +24,16 @@ const isContent = (value) => typeof value === "object" && value !== null && Arra
 
 export class NodeContext extends Context {
   #node;
+  #describeNode;
   #queue = Promise.resolve();
   #counts = new Map();
   #waits = false;
   asks = [];
-  constructor(call, node, stateSchema, { path, runId, attempt, answers = {}, credential }) {
+  /** describeNode is that of define-workflow.js, which imports this module. */
+  constructor(call, node, stateSchema, describeNode, { path, runId, attempt, answers = {}, credential }) {
     super(call, node);
     this.#node = node;
+    this.#describeNode = describeNode;
     const { credentialKey } = camelOptions(node.authConfig ?? {});
     if (credential && credentialKey) hide(this, { given: { [`temp:${credentialKey}`]: readable(credential) } });
     Object.assign(this, { stateSchema, nodePath: path, runId, attemptCount: attempt, resumeInputs: answers, interruptIds: [], output: undefined, route: undefined });
@@ -126,7 +128,7 @@ export class NodeContext extends Context {
     if (options.runId === undefined) this.#counts.set(name, Number(runId));
     // Other nodes see only what is stored.
     if (this.changed) await this.#send(this.wired(new Event()));
-    const { definition, release } = await describeNode(inner, this.stateSchema);
+    const { definition, release } = await this.#describeNode(inner, this.stateSchema);
     try {
       const params = { node: { ...definition, name }, input, runId, subBranch: Boolean(options.useSubBranch) };
       for await (const result of requestStream("runNode", params, this.call)) {
@@ -174,10 +176,9 @@ export function checked(node, direction, value) {
 const isGenerator = (value) => value !== null && typeof value === "object" && (typeof value[Symbol.asyncIterator] === "function" || (typeof value[Symbol.iterator] === "function" && typeof value.next === "function"));
 
 /** Runs the function of a node for Go: see nodeReply in workflow.go. */
-export async function run(node, stateSchema, work, params, call) {
-  const ctx = new NodeContext(call, node, stateSchema, params);
+export async function run(ctx, work, input) {
   try {
-    let result = work(ctx, checked(node, "input", params.input));
+    let result = work(ctx, checked(ctx.node, "input", input));
     if (isGenerator(result)) {
       for await (const item of result) await ctx.yielded(item);
       result = undefined;
@@ -185,7 +186,7 @@ export async function run(node, stateSchema, work, params, call) {
     const reply = answer(ctx, await result);
     await ctx.settled();
     if (ctx.waits) return { waiting: true };
-    call.context = ctx; // with what it wrote
+    ctx.call.context = ctx; // with what it wrote
     return { ...reply, asks: ctx.asks.map(describeRequest) };
   } catch (error) {
     await ctx.settled().catch(() => {});

@@ -1,15 +1,10 @@
 const { absent } = require("../../prelude/absent.js");
-const readline = require("../readline.cjs");
+const lines = require("../../prelude/lines.js");
 
-class Interface extends readline.Interface {
+class Interface extends lines.Interface {
   question(query) {
     return new Promise((resolve) => super.question(query, resolve));
   }
 }
 
-module.exports = absent(
-  "node:readline/promises",
-  "people speak to an agent through the server, and what they say comes with the context",
-  "Readline",
-  { Interface, createInterface: (...args) => new Interface(...args) },
-);
+module.exports = absent("node:readline/promises", lines.advice, "Readline", { Interface, createInterface: (...args) => new Interface(...args) });
