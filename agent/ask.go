@@ -195,7 +195,7 @@ func refuses(resp *model.Response) bool {
 
 // drain is one model call. It is a struct rather than the body of a loop because
 // a loop over a function costs an allocation for each variable that it changes,
-// on every call.
+// on every call (BenchmarkRun in package bench).
 type drain struct {
 	llm  *llm
 	ctx  *Context

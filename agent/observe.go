@@ -23,7 +23,7 @@ type observedStep struct {
 }
 
 // steps holds steps for reuse. There are some in every turn, and an observer
-// that only counts them should cost little.
+// that only counts them should cost little (BenchmarkRun in package bench).
 var steps = sync.Pool{New: func() any { return new(observedStep) }}
 
 func newStep(kind agentrt.StepKind) *observedStep {
@@ -68,15 +68,16 @@ func (s *observedStep) done(err error) {
 	s.inv.Observer.Done(&s.Step)
 }
 
-// failed records a failure. It is separate from done because errors.As
-// allocates, and most steps succeed.
+// failed records a failure.
 func (s *observedStep) failed(err error) {
-	switch failure, panicked := (*agentrt.Failure)(nil), (*agentrt.Panic)(nil); {
+	failure, failed := errors.AsType[*agentrt.Failure](err)
+	panicked, crashed := errors.AsType[*agentrt.Panic](err)
+	switch {
 	case errors.Is(err, ErrWaiting):
 		s.Waiting = true
-	case errors.As(err, &failure):
+	case failed:
 		s.ErrorType, s.Error = failure.Code, failure.Message
-	case errors.As(err, &panicked):
+	case crashed:
 		s.ErrorType, s.Error = "panic", panicked.Error()
 	case errors.Is(err, context.Canceled):
 		s.ErrorType, s.Error = "cancelled", err.Error()

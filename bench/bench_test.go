@@ -69,3 +69,16 @@ func BenchmarkCreateSession(b *testing.B) {
 		do(createSession.request(strconv.Itoa(i)))
 	}
 }
+
+// BenchmarkGetSession measures the read of a session.
+func BenchmarkGetSession(b *testing.B) {
+	b.ReportAllocs()
+	do := server(b, getSession)
+	do(create(weatherApp, user, "long"))
+	for range turnsPerSession {
+		do(runTurn.request("long"))
+	}
+	for b.Loop() {
+		do(getSession.request("long"))
+	}
+}

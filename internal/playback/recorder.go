@@ -60,7 +60,7 @@ type recorder struct {
 	someEvents [6]*event.Event    // for events
 }
 
-// recorders has those that can be used again.
+// recorders has those that can be used again (BenchmarkRecord in package bench).
 var recorders = sync.Pool{New: func() any { return new(recorder) }}
 
 // release makes a recorder usable for another run.
@@ -108,7 +108,7 @@ func (e *recorded) Ask(ctx context.Context, at agentrt.Place, m model.Model, req
 		return
 	}
 	ctx, a.again = retry.Counting(ctx)
-	a.yield, a.began = yield, uptime()
+	a.yield, a.began = yield, time.Now()
 	m.Generate(ctx, req)(a.do)
 	e.mu.Lock()
 	a.yield, a.step, a.again = nil, nil, nil
@@ -137,12 +137,12 @@ func (e *recorded) ask(at agentrt.Place, name string, req *model.Request, conten
 }
 
 // asking is one call of a model. It is a struct because a loop over a function
-// allocates each variable that it changes.
+// allocates each variable that it changes (BenchmarkRecord in package bench).
 type asking struct {
 	e     *recorded
 	do    func(*model.Response, error) bool // take
 	yield func(*model.Response, error) bool
-	began time.Duration
+	began time.Time
 	again *atomic.Int64
 	step  *step // nil if there is no call
 }
@@ -154,7 +154,7 @@ func (a *asking) take(resp *model.Response, err error) bool {
 	s := a.step
 	if err == nil && (resp == nil || resp.Partial) {
 		if resp != nil && s.first == 0 {
-			s.first = max(uptime()-a.began, time.Microsecond)
+			s.first = max(time.Since(a.began), time.Microsecond)
 		}
 		return a.yield(resp, err)
 	}
@@ -170,13 +170,6 @@ func (a *asking) take(resp *model.Response, err error) bool {
 	a.e.add(s, a.began)
 	return a.yield(resp, err)
 }
-
-// began is when the process began, approximately.
-var began = time.Now()
-
-// uptime is a time to compare with others. It costs less than time.Now, which also reads
-// the clock of the wall.
-func uptime() time.Duration { return time.Since(began) }
 
 // before returns the index of the first content of a request that the previous one of
 // the agent did not have; for the first request, that of the message. It sets what they
@@ -220,7 +213,7 @@ func failed(err error) *encodedAnswer {
 func (e *recorded) Call(tc *tool.Context, at agentrt.Place, t tool.Tool, args json.RawMessage) (any, error) {
 	d := t.Declaration()
 	s := step{at: at, name: d.Name, seen: e.log.Len(), call: tc.FunctionCallID, args: args}
-	began := uptime()
+	began := time.Now()
 	value, err := t.Call(tc, args)
 	if err == nil {
 		value, err = s.returned(&d, value, tc.Actions)
@@ -293,8 +286,8 @@ func encodeResponse(resp *model.Response) json.RawMessage {
 }
 
 // add adds a step, unless the run has ended.
-func (e *recorded) add(s *step, began time.Duration) {
-	s.took = uptime() - began
+func (e *recorded) add(s *step, began time.Time) {
+	s.took = time.Since(began)
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	r := e.of

@@ -25,13 +25,13 @@ const retention = 10 * time.Minute
 const maxPending = 64 << 20
 
 // writeDelay is how long a recording waits for others that are stored with it. To wake
-// the goroutine that stores them costs more than to make one.
+// the goroutine that stores them costs more than to make one (BenchmarkRecord in package bench).
 const writeDelay = 100 * time.Millisecond
 
 // fullBatch is how many bytes of recordings are stored without delay.
 const fullBatch = 4 << 20
 
-// usualBytes is how many bytes most recordings have at most (BenchmarkRecord).
+// usualBytes is how many bytes most recordings have at most (BenchmarkRecord in package bench).
 const usualBytes = 384
 
 // maxFree is how many recordings that are stored are used again, and maxFreeBytes how many
@@ -260,7 +260,8 @@ func (r *Recorder) put(ctx context.Context) {
 	}
 }
 
-// reuse has recordings that are stored used again. r.mu must be held.
+// reuse has recordings that are stored used again (BenchmarkRecord in package bench). r.mu must
+// be held.
 func (r *Recorder) reuse(batch []*session.Recording) {
 	for _, one := range batch {
 		r.bytes -= size(one)

@@ -25,7 +25,7 @@ type log struct {
 
 	mu       sync.RWMutex
 	events   []*event.Event
-	first    [usualEvents]*event.Event // where events begins, which saves an allocation
+	first    [usualEvents]*event.Event // where events begins, which saves allocations (BenchmarkRun in package bench)
 	state    session.State
 	own      bool                       // the state is a private copy
 	undo     map[string]json.RawMessage // the previous values of the session's own state that the run has changed

@@ -397,7 +397,7 @@ func listOf(problems ...problem) json.RawMessage {
 	return detail
 }
 
-// jsonType is a header value that all responses share. It must not be modified.
+// jsonType is a header value that all responses share (BenchmarkRun in package bench). It must not be modified.
 var jsonType = []string{"application/json"}
 
 // writeJSON writes a complete response.

@@ -170,7 +170,7 @@ func (t *turn) resume() string {
 }
 
 // endSSE ends the stream of a turn after err. It is separate from runSSE because many streams are open for long, and
-// the stack frame of a function includes what only its last statements need.
+// the stack frame of a function includes what only its last statements need (open_streams in package bench).
 func (s *Server) endSSE(w http.ResponseWriter, r *http.Request, t *turn, err error) error {
 	key, out := t.run.Key(), t.out
 	switch {

@@ -157,7 +157,7 @@ func (s *Server) getSession(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// writers pools the writers of long responses.
+// writers pools the writers of long responses (BenchmarkGetSession in package bench).
 var writers = sync.Pool{New: func() any { return bufio.NewWriterSize(nil, 64<<10) }}
 
 // writeSession answers with a session. It streams the stored events, because the log may be long.

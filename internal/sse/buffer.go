@@ -2,7 +2,7 @@ package sse
 
 import "sync"
 
-// buffers pools the buffers of responses and events.
+// buffers pools the buffers of responses and events (BenchmarkRunSSE in package bench).
 var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
 // maxPooled keeps large buffers out of the pool.

@@ -40,7 +40,7 @@ var (
 	verbatim = jsonv2.JoinOptions(lenient, jsontext.PreserveRawStrings(true))
 )
 
-// readers are used again: clients send the same names over and over.
+// readers are used again: clients send the same names over and over (BenchmarkRun in package bench).
 var readers = sync.Pool{New: func() any {
 	return &Reader{names: map[string]*spelling{}}
 }}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"reflect"
 	"strings"
 	"testing"
@@ -427,20 +426,6 @@ func BenchmarkDecode(b *testing.B) {
 	for b.Loop() {
 		if err := wire.Decode(doc, new(sample).read); err != nil {
 			b.Fatal(err)
-		}
-	}
-}
-
-func TestSecondsAgree(t *testing.T) {
-	times := []float64{0, math.Copysign(0, -1), -1, 1e-6, 1e-7, 0.1, 1.5, 1e9, 1763226834.1, math.MaxUint32, math.MaxUint32 + 0.5, 1e22, 1763226834.1234567}
-	random := rand.New(rand.NewPCG(1, 2))
-	for range 100_000 {
-		micros := random.Int64N(math.MaxUint32 * 1e6)
-		times = append(times, float64(micros)/1e6, float64(micros>>random.IntN(48))/1e6, random.Float64()*1e10)
-	}
-	for _, f := range times {
-		if got, want := wire.Seconds(nil, f), wire.Number(nil, f); !bytes.Equal(got, want) {
-			t.Errorf("%v is spelled %s, want %s", f, got, want)
 		}
 	}
 }

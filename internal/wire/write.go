@@ -1,8 +1,6 @@
 package wire
 
 import (
-	"math"
-	"strconv"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -123,28 +121,6 @@ func special(word uint64) uint64 {
 	)
 	quote, backslash := word^'"'*ones, word^'\\'*ones
 	return (word | (word - ' '*ones) | (quote - ones) | (backslash - ones)) & tops
-}
-
-// Seconds is Number for a time in seconds. Those that are whole microseconds,
-// until 2106, are spelled without a search for the shortest form: their digits
-// are, since no other number with six digits after the point is as near.
-func Seconds(dst []byte, f float64) []byte {
-	const second = 1e6
-	micros := uint64(max(0, min(f, math.MaxUint32))*second + 0.5)
-	if math.Signbit(f) || float64(micros)/second != f {
-		return Number(dst, f)
-	}
-	dst = strconv.AppendUint(dst, micros/second, 10)
-	rest := micros % second
-	if rest == 0 {
-		return dst
-	}
-	dst = append(dst, '.')
-	for unit := uint64(second / 10); rest > 0; unit /= 10 {
-		dst = append(dst, '0'+byte(rest/unit))
-		rest %= unit
-	}
-	return dst
 }
 
 // Number appends f in the shortest form that reads back as f.

@@ -67,7 +67,7 @@ const (
 		ON CONFLICT (session, run, digest) DO UPDATE SET value = excluded.value)
 	SELECT seq - $2::bigint FROM s`
 
-	// Most appends need less. The unused parts of a statement cost time, too.
+	// Most appends need less. The unused parts of a statement cost time, too (BenchmarkAppend).
 	sqlAppendEvents = `WITH s AS (
 		UPDATE parley_sessions s SET` + setSeq + `
 		WHERE s.digest = $1 AND s.epoch = $4::bigint AND NOT ($5::bigint = ANY (s.retried))

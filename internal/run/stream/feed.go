@@ -20,7 +20,7 @@ import (
 type Feed struct {
 	mu        sync.Mutex
 	entries   []*session.Entry
-	first     [usualEntries]*session.Entry // where entries begins, which saves an allocation
+	first     [usualEntries]*session.Entry // where entries begins, which saves allocations (BenchmarkRun in package bench)
 	pieces    map[int]*message             // complete messages, by the index of their event
 	live      []*message                   // incomplete messages
 	followers []*Follower

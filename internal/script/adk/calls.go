@@ -37,7 +37,7 @@ type contextInfo struct {
 	Confirmation                            *tool.Confirmation
 }
 
-// json is written by hand because every call has one.
+// json is written by hand because every call has one (BenchmarkTurn in package script).
 func (i contextInfo) json() string {
 	out := wire.Quote(append(make([]byte, 0, 256), `{"app":`...), i.App)
 	for _, m := range [...]struct {
