@@ -123,14 +123,7 @@ func (m *Backend) ListSecrets(_ context.Context, app, user string) ([]*session.S
 		}
 	}
 	m.mu.RUnlock()
-	found := []*session.Secret{}
-	for _, s := range safes {
-		s.mu.Lock()
-		for _, k := range s.secrets {
-			found = append(found, k.shown())
-		}
-		s.mu.Unlock()
-	}
+	found := shown(safes, 0)
 	slices.SortFunc(found, func(a, b *session.Secret) int {
 		return cmp.Or(cmp.Compare(a.Session, b.Session), cmp.Compare(a.Name, b.Name))
 	})
@@ -148,6 +141,13 @@ func (m *Backend) WalkSecrets(_ context.Context, after int64, limit int) ([]*ses
 		}
 	}
 	m.mu.RUnlock()
+	found := shown(safes, after)
+	slices.SortFunc(found, func(a, b *session.Secret) int { return cmp.Compare(a.Version, b.Version) })
+	return found[:min(limit, len(found))], nil
+}
+
+// shown returns the secrets in safes with a version greater than after, in any order.
+func shown(safes []*safe, after int64) []*session.Secret {
 	found := []*session.Secret{}
 	for _, s := range safes {
 		s.mu.Lock()
@@ -158,6 +158,5 @@ func (m *Backend) WalkSecrets(_ context.Context, after int64, limit int) ([]*ses
 		}
 		s.mu.Unlock()
 	}
-	slices.SortFunc(found, func(a, b *session.Secret) int { return cmp.Compare(a.Version, b.Version) })
-	return found[:min(limit, len(found))], nil
+	return found
 }

@@ -36,12 +36,7 @@ func (s *backend) movingRuns(ctx context.Context) (held []session.Held, err erro
 		if err != nil {
 			return err
 		}
-		held, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (h session.Held, err error) {
-			var stop string
-			err = row.Scan(&h.Key.App, &h.Key.User, &h.Key.ID, &h.Run, &h.Epoch, &stop)
-			h.Stop = session.Stop(stop)
-			return h, err
-		})
+		held, err = pgx.CollectRows(rows, scanHeld)
 		return err
 	})
 	return held, err

@@ -239,15 +239,19 @@ func (s *backend) Renew(ctx context.Context) (held []session.Held, err error) {
 		if err != nil {
 			return err
 		}
-		held, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (h session.Held, err error) {
-			var stop string
-			err = row.Scan(&h.Key.App, &h.Key.User, &h.Key.ID, &h.Run, &h.Epoch, &stop)
-			h.Stop = session.Stop(stop)
-			return h, err
-		})
+		held, err = pgx.CollectRows(rows, scanHeld)
 		return err
 	})
 	return held, err
+}
+
+// scanHeld reads a run that this process holds: its session, its id, its epoch, and whether
+// it is asked to stop.
+func scanHeld(row pgx.CollectableRow) (h session.Held, err error) {
+	var stop string
+	err = row.Scan(&h.Key.App, &h.Key.User, &h.Key.ID, &h.Run, &h.Epoch, &stop)
+	h.Stop = session.Stop(stop)
+	return h, err
 }
 
 // End implements session.Leases, with one statement.

@@ -75,9 +75,30 @@ func peerOf(a net.Addr) peer {
 	return peer{t.AddrPort().Addr().Unmap().String(), t.Port}
 }
 
-// admit counts a socket, of which an application may have half as many as
+// admit waits for a slot for a socket, and returns the context of the socket. Unless it
+// fails, dismiss must be called at the end.
+func (h *Host) admit(ctx context.Context) (context.Context, context.CancelCauseFunc, error) {
+	if err := h.count(); err != nil {
+		return nil, nil, err
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	if err := h.slots.acquire(ctx); err != nil {
+		cancel(nil)
+		h.uncount()
+		return nil, nil, err
+	}
+	return ctx, cancel, nil
+}
+
+func (h *Host) dismiss(cancel context.CancelCauseFunc) {
+	h.slots.release()
+	cancel(nil)
+	h.uncount()
+}
+
+// count counts a socket, of which an application may have half as many as
 // requests: sockets stay open, and fetch must go on beside them.
-func (h *Host) admit() error {
+func (h *Host) count() error {
 	h.sockets.mu.Lock()
 	defer h.sockets.mu.Unlock()
 	if most := max(1, cap(h.slots.own)/2); h.sockets.held >= most {
@@ -87,7 +108,7 @@ func (h *Host) admit() error {
 	return nil
 }
 
-func (h *Host) dismiss() {
+func (h *Host) uncount() {
 	h.sockets.mu.Lock()
 	h.sockets.held--
 	h.sockets.mu.Unlock()
@@ -100,16 +121,11 @@ func (h *Host) socket(ctx context.Context, params json.RawMessage, yield func(an
 	if err := json.Unmarshal(params, &m); err != nil {
 		return fmt.Errorf("read the request: %w", err)
 	}
-	if err := h.admit(); err != nil {
+	ctx, cancel, err := h.admit(ctx)
+	if err != nil {
 		return err
 	}
-	defer h.dismiss()
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	if err := h.slots.acquire(ctx); err != nil {
-		return err
-	}
-	defer h.slots.release()
+	defer h.dismiss(cancel)
 
 	conn, err := h.dial(ctx, m)
 	if err != nil {

@@ -63,16 +63,11 @@ func (h *Host) webSocket(ctx context.Context, params json.RawMessage, yield func
 	if err := json.Unmarshal(params, &m); err != nil {
 		return fmt.Errorf("read the request: %w", err)
 	}
-	if err := h.admit(); err != nil {
+	ctx, cancel, err := h.admit(ctx)
+	if err != nil {
 		return err
 	}
-	defer h.dismiss()
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	if err := h.slots.acquire(ctx); err != nil {
-		return err
-	}
-	defer h.slots.release()
+	defer h.dismiss(cancel)
 
 	header := http.Header{}
 	for _, pair := range m.Headers {
