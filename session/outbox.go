@@ -82,6 +82,13 @@ const MaxClaimed = 4
 // lease by the clock of the store, sends them, and reports how that went; when the
 // lease expires, any process may claim them again.
 type Outbox interface {
+	Subscriptions
+	DeliveryQueue
+	DeliveryLog
+}
+
+// Subscriptions is the part of an Outbox that notes who is notified of what.
+type Subscriptions interface {
 	// PutSubscription adds a subscription, or replaces the kind and the label of the
 	// one with its id. If run is the id of a run that waits or has ended, it also adds a
 	// delivery about that run, which would never change again. It fails with ErrNotFound
@@ -101,7 +108,10 @@ type Outbox interface {
 	// has no effect if the notice was published before, which a store remembers at least
 	// until SweepDeliveries, and fails with ErrNotFound if its session does not exist.
 	Publish(ctx context.Context, n *Notice) error
+}
 
+// DeliveryQueue is the part of an Outbox for those who send deliveries.
+type DeliveryQueue interface {
 	// ClaimDeliveries returns at most limit deliveries that are due, and no others can
 	// claim them until the lease expires. Of every subscription of a session it only
 	// considers the first that has neither been sent nor failed: the others follow in
@@ -129,6 +139,18 @@ type Outbox interface {
 	// sent, oldest first.
 	Deliveries(ctx context.Context, key Key) ([]*Delivery, error)
 
+	// SweepDeliveries deletes deliveries that have failed, and whose Age is more than age.
+	// It also forgets notices that were published before that.
+	SweepDeliveries(ctx context.Context, age time.Duration) error
+
+	// Added returns a channel that has a value after this process has added
+	// deliveries. Others may have added some, too.
+	Added() <-chan struct{}
+}
+
+// DeliveryLog is the part of an Outbox that shows deliveries which were not sent, and has
+// them sent again.
+type DeliveryLog interface {
 	// AppDeliveries is like Deliveries for a subscription of an application: at most limit
 	// of those with a greater Number than after.
 	AppDeliveries(ctx context.Context, app, id string, after int64, limit int) ([]*Delivery, error)
@@ -150,12 +172,4 @@ type Outbox interface {
 	// CountDeliveries returns how many deliveries were not sent yet, and how many have
 	// failed.
 	CountDeliveries(ctx context.Context) (pending, failed int64, err error)
-
-	// SweepDeliveries deletes deliveries that have failed, and whose Age is more than age.
-	// It also forgets notices that were published before that.
-	SweepDeliveries(ctx context.Context, age time.Duration) error
-
-	// Added returns a channel that has a value after this process has added
-	// deliveries. Others may have added some, too.
-	Added() <-chan struct{}
 }

@@ -30,7 +30,7 @@ type endpoint struct {
 	rest     time.Time
 }
 
-// limits returns what session.Outbox.ClaimDeliveries needs to know.
+// limits returns what session.DeliveryQueue.ClaimDeliveries needs to know.
 func (e *endpoints) limits() map[string]int {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -72,9 +72,15 @@ type Secrets interface {
 	Drop(ctx context.Context, id session.SecretID) error
 }
 
+// Store is what an Outbox needs of a session.Outbox.
+type Store interface {
+	session.Subscriptions
+	session.DeliveryQueue
+}
+
 // Options of an Outbox.
 type Options struct {
-	Store   session.Outbox
+	Store   Store
 	Secrets Secrets
 	// AllowPrivate are private networks that receivers may be in. They may be called
 	// without TLS there.
@@ -97,7 +103,7 @@ type Observer interface {
 
 // Outbox manages subscriptions, and sends their deliveries. A nil Outbox can be closed.
 type Outbox struct {
-	store   session.Outbox
+	store   Store
 	secrets Secrets
 	guard   guard
 	client  *http.Client
@@ -399,7 +405,7 @@ func secretID(key session.Key, id string) session.SecretID {
 // Subscribe adds or replaces a subscription, with what Compose needs to know, which is
 // JSON. It fails with a *RefusedError if the URL must not be called, and with
 // session.ErrNotFound if there is no session. run is that of
-// session.Outbox.PutSubscription.
+// session.Subscriptions.PutSubscription.
 func (o *Outbox) Subscribe(ctx context.Context, s *session.Subscription, run, url string, config []byte) error {
 	if err := o.Check(ctx, url); err != nil {
 		return err

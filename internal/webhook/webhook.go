@@ -108,10 +108,16 @@ type Engine interface {
 	OpenCalls(ctx context.Context, key session.Key) ([]*run.OpenCall, error)
 }
 
+// Store is what a Service needs of a session.Outbox.
+type Store interface {
+	session.Subscriptions
+	session.DeliveryLog
+}
+
 // Service manages webhooks. A nil Service publishes nothing.
 type Service struct {
 	Box   *outbox.Outbox
-	Store session.Outbox
+	Store Store
 
 	engine Engine // set by Start
 }
