@@ -134,18 +134,36 @@ func apiKeysIn(store session.Store) (session.APIKeys, error) {
 	return store.Keys, nil
 }
 
+// Scope is what an API key permits. It is another name of string, so that a list of strings
+// is a list of scopes.
+type Scope = string
+
+const (
+	// ScopeRead permits to look at the sessions of the user of the key.
+	ScopeRead Scope = "read"
+	// ScopeReview permits to give feedback to them as well.
+	ScopeReview Scope = "review"
+	// ScopeRun permits everything that the user may do.
+	ScopeRun Scope = "run"
+	// ScopeSchedules, ScopeTriggers and ScopeInbox permit only that part of it.
+	ScopeSchedules Scope = "schedules"
+	ScopeTriggers  Scope = "triggers"
+	ScopeInbox     Scope = "inbox"
+	// ScopeUsers permits to act for any user.
+	ScopeUsers Scope = "users"
+	// ScopeAdmin permits everything.
+	ScopeAdmin Scope = "admin"
+)
+
 // NewAPIKey describes an API key to create.
 type NewAPIKey struct {
 	// Name describes its purpose.
 	Name string
-	// User is the user that it acts as. It may be empty if a scope is "users" or
-	// "admin".
+	// User is the user that it acts as. It may be empty if a scope is ScopeUsers or
+	// ScopeAdmin.
 	User string
-	// Scopes are what it may do: "read" to look at sessions of the user, "review"
-	// to give feedback to them as well, "run" to do everything with them that users
-	// do, "schedules", "triggers" or "inbox" for only that part of it, "users" to act
-	// for any user, "admin" for everything. None means "run".
-	Scopes []string
+	// Scopes are what it may do. None means ScopeRun.
+	Scopes []Scope
 	// Life is how long it may be used; 0 means until it is revoked.
 	Life time.Duration
 }
@@ -155,7 +173,7 @@ type APIKey struct {
 	ID     string // a part of the key that is not secret
 	Name   string
 	User   string
-	Scopes []string
+	Scopes []Scope
 	// Created, Expires and Used are times. A zero Expires means never, a zero Used not
 	// yet. Used is updated once a minute.
 	Created, Expires, Used time.Time

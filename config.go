@@ -69,10 +69,9 @@ type ScriptConfig struct {
 	// one only for applications that are heavy on CPU, since they share no
 	// variables. 0 means one.
 	Engines int
-	// Engine runs the applications whose package.json does not name one: "quickjs",
-	// in this process, or "node", in a process of Node.js for each, which has the
-	// rights of the user that the server runs as. Empty means "quickjs".
-	Engine string
+	// Engine runs the applications whose package.json does not name one; empty means
+	// EngineQuickJS.
+	Engine Engine
 	// EngineMemory is how many bytes of memory each JavaScript engine may use; 0
 	// means 256 MiB. An application can have less: "parley": {"engineMemory": N} in its
 	// package.json.
@@ -95,6 +94,17 @@ type ScriptConfig struct {
 	// it is not kept.
 	CacheDir string
 }
+
+// Engine is what runs the JavaScript of applications.
+type Engine string
+
+const (
+	// EngineQuickJS runs in the process of the server.
+	EngineQuickJS Engine = "quickjs"
+	// EngineNode is a process of Node.js for each application. It has the rights of the user
+	// that the server runs as.
+	EngineNode Engine = "node"
+)
 
 // SessionConfig configures sessions and their runs.
 type SessionConfig struct {

@@ -95,7 +95,7 @@ func loginInTypeScript(t *testing.T, engine, app, store string) {
 	}
 	var logged bytes.Buffer
 	cfg := parley.Config{
-		Scripts: parley.ScriptConfig{Dir: filepath.Join("testdata", "login", app), AppName: "calendar", Engine: engine}, Models: map[string]model.Model{"scripted": lister()},
+		Scripts: parley.ScriptConfig{Dir: filepath.Join("testdata", "login", app), AppName: "calendar", Engine: parley.Engine(engine)}, Models: map[string]model.Model{"scripted": lister()},
 		Logins: parley.LoginConfig{AllowPrivate: []string{"127.0.0.0/8", "::1/128"}},
 		Log:    slog.New(slog.NewTextHandler(&logged, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	}

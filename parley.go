@@ -237,7 +237,7 @@ func (s *Server) load(ctx context.Context) error {
 	found, err := load(context.WithoutCancel(ctx), link.ScriptOptions{
 		Dir: c.Dir, AppName: c.AppName, Environ: s.cfg.agentEnviron(os.Environ()), //nolint:forbidigo // agents expect the environment of the process
 		Models: s.cfg.models, Log: s.cfg.Log, CacheDir: c.CacheDir, Reload: c.Reload,
-		Engine: c.Engine, Engines: c.Engines, Memory: c.EngineMemory, Hosts: hosts, Scratch: cmp.Or(max(c.ScratchSize, -1), 256<<20), MaxResponse: s.cfg.Limits.ModelResponseBytes, Processes: c.AllowProcesses,
+		Engine: string(c.Engine), Engines: c.Engines, Memory: c.EngineMemory, Hosts: hosts, Scratch: cmp.Or(max(c.ScratchSize, -1), 256<<20), MaxResponse: s.cfg.Limits.ModelResponseBytes, Processes: c.AllowProcesses,
 	})
 	if err != nil {
 		return inField("Scripts.Dir", err)

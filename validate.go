@@ -75,7 +75,7 @@ func (c *ScriptConfig) validate() error {
 	if c.Engines < 0 {
 		return wrong("Scripts.Engines", "must not be negative")
 	}
-	if !slices.Contains([]string{"", "quickjs", "node"}, c.Engine) {
+	if !slices.Contains([]Engine{"", EngineQuickJS, EngineNode}, c.Engine) {
 		return wrong("Scripts.Engine", "%q is neither quickjs nor node", c.Engine)
 	}
 	if c.EngineMemory != 0 && (c.EngineMemory < minEngineMemory || c.EngineMemory > maxEngineMemory) {

@@ -106,7 +106,7 @@ func workflowTakeover(t *testing.T, engine string) {
 			db := "sqlite://" + filepath.Join(t.TempDir(), "parley.db")
 			open := func() *parley.Server {
 				srv, err := parley.Open(t.Context(), parley.Config{
-					Scripts: parley.ScriptConfig{Dir: dir, AppName: "app", Engine: engine}, Offline: true, Sessions: parley.SessionConfig{URL: db},
+					Scripts: parley.ScriptConfig{Dir: dir, AppName: "app", Engine: parley.Engine(engine)}, Offline: true, Sessions: parley.SessionConfig{URL: db},
 					Stdout: io.Discard, Log: slog.New(slog.NewTextHandler(t.Output(), nil)),
 				})
 				if err != nil {

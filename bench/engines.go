@@ -62,7 +62,7 @@ func (b *bench) engine(ctx context.Context, name, engine, dir, cache string, bar
 		less := time.Since(began)
 		began = time.Now()
 		srv, err := parley.Open(ctx, parley.Config{
-			Scripts: parley.ScriptConfig{Dir: dir, AppName: typescriptApp, Engine: engine, CacheDir: cache}, Models: map[string]model.Model{"bench-weather": weatherModel{}},
+			Scripts: parley.ScriptConfig{Dir: dir, AppName: typescriptApp, Engine: parley.Engine(engine), CacheDir: cache}, Models: map[string]model.Model{"bench-weather": weatherModel{}},
 			Stdout: io.Discard, Log: slog.New(slog.DiscardHandler),
 		})
 		if err != nil {

@@ -49,7 +49,7 @@ func (a *agentFlags) allow(cfg *parley.Config, byDefault bool) error {
 	if a.processes.given {
 		cfg.Scripts.AllowProcesses = a.processes.on
 	}
-	if !cfg.Scripts.AllowProcesses && cfg.Scripts.Engine != "node" {
+	if !cfg.Scripts.AllowProcesses && cfg.Scripts.Engine != parley.EngineNode {
 		return nil
 	}
 	if err := hideProcess(); err != nil {
@@ -70,7 +70,7 @@ func (a *agentFlags) config(env *Env, cmd *cobra.Command, args []string) (parley
 	}
 	dir = env.path(dir)
 	return parley.Config{
-		Scripts: parley.ScriptConfig{Dir: dir, AppName: a.appName, Engine: a.engine.value, EngineMemory: a.memory, AllowHosts: a.hosts, ScratchSize: cmp.Or(a.scratch, -1), CacheDir: env.CacheDir}, Offline: a.offline, Stdout: env.Stdout,
+		Scripts: parley.ScriptConfig{Dir: dir, AppName: a.appName, Engine: parley.Engine(a.engine.value), EngineMemory: a.memory, AllowHosts: a.hosts, ScratchSize: cmp.Or(a.scratch, -1), CacheDir: env.CacheDir}, Offline: a.offline, Stdout: env.Stdout,
 	}, nil
 }
 
