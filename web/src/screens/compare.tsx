@@ -84,36 +84,38 @@ function Comparison({ columns, only, setOnly, remove, first }: ComparisonProps) 
   const differing = rows.filter((r) => r.differs).length + states.filter((s) => s.differs).length;
   const shown = [...rows.map((row) => ({ row, differs: row.differs })), ...states.map((state) => ({ state, differs: state.differs }))].filter((one) => one.differs || !only || !several);
   const toItem = useRef<(index: number) => void>(null);
+  // The line that was jumped to, and the same until the user does something else: it comes into the document only when it is
+  // scrolled to, and may leave it once more before the heights of the lines around it are known.
   const at = useRef(-1);
+  const wanted = useRef(-1);
   const jump = (by: number) => {
     const all = shown.flatMap((one, i) => (one.differs ? [i] : []));
     if (all.length === 0) return;
     const focused = document.activeElement?.closest<HTMLElement>('[data-differs]')?.dataset['index'];
     const from = focused === undefined ? at.current : Number(focused);
     const next = (by > 0 ? all.find((i) => i > from) : all.findLast((i) => i < from && from >= 0)) ?? all.at(by > 0 ? 0 : -1)!;
-    at.current = next;
-    toItem.current?.(next);
-    // It may come into the document with the next frames.
-    const show = (tries: number) => {
-      const element = frame.current?.querySelector<HTMLElement>(`[data-differs][data-index="${next}"]`);
-      element?.focus({ preventScroll: true });
-      element?.scrollIntoView({ block: 'center' });
-      if (!element && tries > 0) requestAnimationFrame(() => show(tries - 1));
-    };
-    show(30);
+    at.current = wanted.current = next;
+    const element = frame.current?.querySelector<HTMLElement>(`[data-differs][data-index="${next}"]`);
+    (document.activeElement as HTMLElement | null)?.blur();
+    element?.focus({ preventScroll: true });
+    element?.scrollIntoView({ block: 'center' });
+    if (!element) toItem.current?.(next);
   };
   useEffect(() => {
+    const forget = () => void (wanted.current = -1);
     const onKey = (e: KeyboardEvent) => {
+      forget();
       if (e.defaultPrevented || typing(e.target) || e.metaKey || e.ctrlKey || e.altKey || document.querySelector('[role=dialog],[role=menu]')) return;
       if (e.key === 'j' || e.key === 'k') e.preventDefault(), jump(e.key === 'j' ? 1 : -1);
     };
     window.addEventListener('keydown', onKey);
-    return () => window.removeEventListener('keydown', onKey);
+    window.addEventListener('pointerdown', forget);
+    return () => (window.removeEventListener('keydown', onKey), window.removeEventListener('pointerdown', forget));
   });
   useCommands(several ? [{ label: 'Next difference', keys: 'j', act: () => jump(1) }, { label: 'Previous difference', keys: 'k', act: () => jump(-1) }, { label: only ? 'Show all steps' : 'Show only what differs', act: () => setOnly(!only) }] : []);
   const grid = { gridTemplateColumns: `repeat(${turns.length}, minmax(${turns.length > 2 ? 224 : 0}px, 1fr))` };
   const line = (measured: Measured, differs: boolean, cells: ReactNode[], title?: string) => (
-    <div {...measured} role="row" tabIndex={-1} data-differs={differs} className={`border-t outline-offset-[-2px] md:grid ${differs ? 'bg-waittint/50 shadow-[inset_3px_0_0_var(--wait)]' : ''}`} style={grid}>
+    <div {...measured} ref={(el) => (measured.ref(el), void (el && measured['data-index'] === wanted.current && document.activeElement === document.body && el.focus({ preventScroll: true })))} role="row" tabIndex={-1} data-differs={differs} className={`border-t outline-offset-[-2px] md:grid ${differs ? 'bg-waittint/50 shadow-[inset_3px_0_0_var(--wait)]' : ''}`} style={grid}>
       {title && <div role="rowheader" className="label px-4 pt-1.5 md:col-span-full">{title}{differs && <span className="ml-2 text-wait">differs</span>}</div>}
       {cells.map((cell, i) => (
         <div key={i} role="cell" className={`min-w-0 px-4 pt-1 pb-2 ${i > 0 ? 'md:border-l' : ''} ${i > 0 && !title ? 'max-md:border-t max-md:border-dashed' : ''}`}>
