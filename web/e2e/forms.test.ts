@@ -115,7 +115,7 @@ test('a schedule changes a state, and gets a message', async () => {
   await dialog.getByLabel('Session').first().fill('s1');
   await dialog.getByLabel('State that changes').fill('{"done": 0}');
   await dialog.getByLabel('Not before').fill('2035-01-01T00:00');
-  await dialog.getByLabel('Missed after minutes').fill('2');
+  await dialog.getByLabel('Missed when later than, in minutes').fill('2');
   await picture(page, 'schedule-new-all-light');
   await accessible(page, all);
   await dialog.getByRole('button', { name: 'Create' }).click();

@@ -99,7 +99,7 @@ test('a confirmation whose payload is changed', async () => {
 test('a confirmation whose arguments are edited', async () => {
   const id = fresh('s');
   const page = await open(await session('approval', 'boss', id, 'Refund 80'));
-  const args = page.getByLabel('arguments, with which it is called instead');
+  const args = page.getByLabel('arguments to call it with');
   await page.getByRole('button', { name: 'Edit the arguments' }).click();
   await args.fill('[60]');
   await page.getByRole('button', { name: 'Approve', exact: true }).click();

@@ -280,9 +280,10 @@ const onPhones = new Set(['Apps', 'Sessions', 'Inbox', 'Runs', 'API']);
 function BottomBar({ scope, address, openPalette }: { scope: Scope; address: string; openPalette: () => void }) {
   const path = address.split('?')[0]!;
   const waiting = useInboxCount();
-  // The workbench needs the height: there the bar is lower, and gone while the keyboard of the phone is open.
+  // The workbench needs the height while the keyboard of the phone is open.
   const low = /\/sessions\/[^/]+$/.test(path);
-  const item = `flex ${low ? 'h-11' : 'h-13'} flex-1 flex-col items-center justify-center gap-0.5 text-2xs text-soft`;
+  const here = places(scope).find((p) => p.active(path));
+  const item = `relative flex h-11 flex-1 flex-col items-center justify-center gap-0.5 text-2xs text-soft`;
   return (
     <nav aria-label="Screens" className={`flex shrink-0 border-t bg-sunk md:hidden ${low ? '[@media(max-height:500px)]:hidden' : ''}`}>
       {places(scope).filter((p) => onPhones.has(p.label)).map((place) => (
@@ -290,14 +291,14 @@ function BottomBar({ scope, address, openPalette }: { scope: Scope; address: str
           key={place.label}
           href={place.href}
           aria-current={place.active(path) ? 'page' : undefined}
-          className={`relative aria-[current]:font-semibold aria-[current]:text-accent ${item}`}
+          className={`aria-[current]:font-semibold aria-[current]:text-accent ${item}`}
         >
           <Icon name={place.icon} />
           {place.label}
           {place.label === 'Inbox' && <span className="absolute top-1 left-1/2 ml-1.5"><Badge count={waiting} /></span>}
         </Link>
       ))}
-      <button type="button" onClick={openPalette} className={item}>
+      <button type="button" onClick={openPalette} className={`${item} ${here && !onPhones.has(here.label) ? 'font-semibold text-accent' : ''}`}>
         <Icon name="more" />
         More
       </button>

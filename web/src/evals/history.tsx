@@ -33,7 +33,7 @@ export function History({ app, set }: { app: string; set?: string }) {
       <Table columns={columns} rows={list.length}>
         <Virtual as="tr" items={list} keyOf={(one) => one.evalSetResultId} height={33} draw={(one, measured) => (
           <tr {...measured} data-result={one.evalSetResultId} className="border-t hover:bg-paper">
-            <td className="px-4 py-1.5"><label className="block max-md:-m-3 max-md:p-3"><input type="checkbox" checked={chosen.includes(one.evalSetResultId)} onChange={() => toggle(one.evalSetResultId)} aria-label={`Compare the result of ${new Date(one.creationTimestamp * 1000).toLocaleString()}`} /></label></td>
+            <td className="px-4 py-1.5"><label className="block max-md:-m-3 max-md:p-3"><input type="checkbox" className="mt-0.5 block" checked={chosen.includes(one.evalSetResultId)} onChange={() => toggle(one.evalSetResultId)} aria-label={`Compare the result of ${new Date(one.creationTimestamp * 1000).toLocaleString()}`} /></label></td>
             <td className="w-full px-2 py-1.5 whitespace-nowrap">
               <Link href={toEvals.result(app, one.evalSetResultId)} className="font-medium hover:underline">
                 <span className="text-good">{one.passed} passed</span>{one.failed > 0 && <span className="text-bad">, {one.failed} failed</span>}

@@ -86,7 +86,7 @@ function File({ id, name }: { id: Key; name: string }) {
     queryKey: ['artifact-versions', id, name],
     queryFn: ({ signal }) => ask<ArtifactVersion[]>(calls.artifactVersions(id, name), signal),
   });
-  const back = <Button tone="quiet" className="mb-2 lg:hidden" onClick={() => navigate(to.artifact(id))}>All files</Button>;
+  const back = <Button icon="left" className="mb-2 lg:hidden" onClick={() => navigate(to.artifact(id))}>All files</Button>;
   if (versions.isPending) return <Loading what="the file" />;
   if (versions.error) return <Problem error={versions.error} what="The file could not be read" retry={() => void versions.refetch()} />;
   const list = [...versions.data].sort((a, b) => b.version - a.version);
@@ -109,7 +109,7 @@ function File({ id, name }: { id: Key; name: string }) {
       {back}
       <header className="mb-3 flex flex-wrap items-center gap-x-3 gap-y-2">
         <div className="min-w-0 flex-1 max-sm:basis-full">
-          <h2 className="truncate text-lg font-semibold">{name}</h2>
+          <h2 className="truncate text-lg font-semibold" title={name}>{name.startsWith(shared) ? name.slice(shared.length) : name}</h2>
           <p className="text-soft"><span className="font-mono text-2xs">{chosen.mimeType || 'unknown type'}</span> · saved <When time={chosen.createTime} /></p>
         </div>
         <label className="flex items-center gap-1.5">

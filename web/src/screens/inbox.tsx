@@ -92,7 +92,7 @@ export default function InboxScreen() {
                 <div className="rounded-md border border-line bg-sunk px-3.5 py-3">
                   <p className="font-semibold">{entry.message || `${entry.tool} waits`}</p>
                   <p className="text-soft">{whoMay(entry.answer)}</p>
-                  {entry.args !== undefined && entry.kind !== 'login' && <div className="mt-2 rounded-md bg-sheet px-3 py-2"><JsonView value={entry.args as JsonObject} label="the arguments" /></div>}
+                  {entry.args !== undefined && Object.keys(entry.args as object).length > 0 && entry.kind !== 'login' && <div className="mt-2 rounded-md bg-sheet px-3 py-2"><JsonView value={entry.args as JsonObject} label="the arguments" /></div>}
                 </div>
               )}
               <div className="mt-1.5 flex flex-wrap items-center gap-1.5">

@@ -21,7 +21,7 @@ import { Virtual } from '../ui/virtual';
 import { SavedFilters } from './savedsearches';
 import { useTitles } from './titles';
 
-const columns: Column[] = [{ name: 'status' }, { name: 'session' }, { name: 'run', from: 'md' }, { name: 'tokens', from: 'sm' }, { name: 'took', from: 'sm' }, { name: 'started', from: 'sm' }];
+const columns: Column[] = [{ name: 'status' }, { name: 'session' }, { name: 'run', from: 'md' }, { name: 'tokens', from: 'sm', end: true }, { name: 'took', from: 'sm', end: true }, { name: 'started', from: 'sm' }];
 const groups = ['running', 'queued', 'waiting', 'completed', 'failed', 'cancelled'] as const;
 
 export default function RunsScreen({ app, user }: { app: string; user: string }) {
@@ -106,8 +106,8 @@ export default function RunsScreen({ app, user }: { app: string; user: string })
                 {run.error && run.status !== 'cancelled' && <span className="block text-xs text-bad">{run.error.message}</span>}
               </td>
               <td className="max-w-[160px] truncate px-2 py-1.5 font-mono text-2xs leading-5 text-faint max-md:hidden" title={run.id}><Link href={to.run(keyOf(run), run.id)} className="hover:underline">{run.id}</Link></td>
-              <td className="px-2 py-1.5 font-mono text-2xs leading-5 whitespace-nowrap text-soft max-sm:hidden">{run.usageMetadata?.totalTokenCount === undefined ? '' : count(run.usageMetadata.totalTokenCount)}<CostText cost={sumCosts([run])} className="block text-faint" /></td>
-              <td className="px-2 py-1.5 font-mono text-2xs leading-5 whitespace-nowrap text-soft max-sm:hidden">{run.status !== 'queued' && seconds(run.endTime === undefined ? sinceTime(run.createTime) : run.endTime - run.createTime)}</td>
+              <td className="px-2 py-1.5 text-right font-mono text-2xs leading-5 whitespace-nowrap text-soft max-sm:hidden">{run.usageMetadata?.totalTokenCount === undefined ? '' : count(run.usageMetadata.totalTokenCount)}<CostText cost={sumCosts([run])} className="block text-faint" /></td>
+              <td className="px-2 py-1.5 text-right font-mono text-2xs leading-5 whitespace-nowrap text-soft max-sm:hidden">{run.status !== 'queued' && seconds(run.endTime === undefined ? sinceTime(run.createTime) : run.endTime - run.createTime)}</td>
               <td className="px-2 py-1.5 max-sm:hidden"><When time={run.createTime} /></td>
               <td className="py-0.5 pr-2 text-right">
                 {(run.status === 'running' || run.status === 'queued') && (

@@ -143,7 +143,7 @@ function Form({ draft, named, change }: { draft: Draft; named: boolean; change: 
           <option value="all">start one run each</option>
         </select>
       </Field>
-      <Field label="Missed after minutes"><input type="number" min="0.1" step="any" {...text('missedMinutes')} placeholder="10" /></Field>
+      <Field label="Missed when later than, in minutes"><input type="number" min="0.1" step="any" {...text('missedMinutes')} placeholder="10" /></Field>
       <Field label="Session"><input {...text('session')} placeholder="a new one for each run" /></Field>
       {draft.session.trim() !== '' && (
         <Field label="If the session is busy">

@@ -152,7 +152,7 @@ function Form({ draft, user, edited, change }: { draft: Draft; user: string; edi
           {Object.entries(checks).map(([check, label]) => <option key={check} value={check}>{label}</option>)}
         </select>
       </Field>
-      {draft.check !== 'google' && <Field label="Secret"><input {...text('secret')} placeholder={edited?.check === draft.check ? 'as it is' : showsSecret(draft.check) ? 'the signing secret that it shows' : 'made up'} /></Field>}
+      {draft.check !== 'google' && <Field label="Secret"><input {...text('secret')} placeholder={edited?.check === draft.check ? 'as it is' : showsSecret(draft.check) ? 'the signing secret that it shows' : 'generated'} /></Field>}
       {draft.check === 'google' && <Field label="Audience"><input {...text('audience')} /></Field>}
       {draft.check === 'google' && <Field label="Service account"><input {...text('email')} /></Field>}
       <div className="sm:col-span-2">

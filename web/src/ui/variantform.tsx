@@ -36,7 +36,7 @@ export function useVariantForm(known: string[], agents: Map<string, string>) {
       <div className="space-y-3">
         <Field label="temperatures, separated by commas"><input className="field w-full font-mono text-xs" placeholder="as they are, or 0, 0.7" value={temperatures} onChange={(e) => setQuery({ temperatures: e.target.value })} /></Field>
         <fieldset>
-          <legend className="label mb-0.5">other instructions than that of the agent</legend>
+          <legend className="label mb-0.5">instructions other than the agent’s</legend>
           {agents.size > 1 && <select aria-label="Agent" className="field mb-2 w-full" value={agent} onChange={(e) => setPicked(e.target.value)}>{[...agents.keys()].map((name) => <option key={name}>{name}</option>)}</select>}
           {texts.map((text, i) => (
             <div key={i} className="mb-2 flex gap-1">

@@ -37,7 +37,7 @@ export function SavedFile({ id, name, version }: { id: Key; name: string; versio
       </p>
       {about.data && isPicture(about.data.mimeType) && (
         <Link href={to.artifact(id, name, version)} aria-label={`Look at ${name}`} className="block w-fit">
-          <img src={calls.artifact(id, name, version).path} alt={name} className="my-1 max-h-72 max-w-full rounded-md border border-line bg-sheet" />
+          <img src={calls.artifact(id, name, version).path} alt={name} className="my-1 max-h-72 min-h-8 min-w-8 max-w-full rounded-md border border-line bg-sheet" />
         </Link>
       )}
       {about.data && (isSound(typeOf(about.data)) || isVideo(typeOf(about.data))) && <Player mimeType={typeOf(about.data)} address={calls.artifact(id, name, version).path} name={name} />}

@@ -30,7 +30,7 @@ interface Props {
 export function Inspector({ id, events, index, state, run, spans, fork, select }: Props) {
   const [tab, setTab] = useState('content');
   const event = events[index];
-  if (!event) return <p className="px-4 py-4 text-soft">Choose an event in the log<span className="max-lg:hidden">, also with <Kbd>j</Kbd> and <Kbd>k</Kbd></span>, to see what is in it.</p>;
+  if (!event) return <p className="px-4 py-4 text-soft">Choose an event of the conversation<span className="max-lg:hidden">, also with <Kbd>j</Kbd> and <Kbd>k</Kbd></span>, to see what is in it.</p>;
   const usage = event.usageMetadata;
   return (
     <>

@@ -10,7 +10,7 @@ export function Picture({ address, name }: { address: string; name: string }) {
     <Radix.Root open={open} onOpenChange={setOpen}>
       <Radix.Trigger asChild>
         <button type="button" title={`Enlarge ${name}`} className="my-1 block w-fit cursor-zoom-in">
-          <img src={address} alt={name} className="max-h-72 max-w-full rounded-md border border-line bg-sheet" />
+          <img src={address} alt={name} className="max-h-72 min-h-8 min-w-8 max-w-full rounded-md border border-line bg-sheet" />
         </button>
       </Radix.Trigger>
       <Radix.Portal>

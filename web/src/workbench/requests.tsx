@@ -160,7 +160,7 @@ function ConfirmationForm(props: Props) {
       ) : (
         <div className="mb-2.5 flex items-start gap-2">
           <div className="min-w-0 flex-1">
-            <Field label="arguments, with which it is called instead">
+            <Field label="arguments to call it with">
               <textarea autoFocus rows={Math.min(args.split('\n').length + 1, 16)} spellCheck={false} className="field w-full font-mono text-xs" value={args} onChange={(e) => setArgs(e.target.value)} />
             </Field>
           </div>

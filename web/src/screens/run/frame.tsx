@@ -48,7 +48,7 @@ export function RunFrame({ id, run, tab, session, message, status, note, call, c
             <Link href={to.app(id.app)} className="hover:underline">{id.app}</Link>{' / '}
             <Link href={to.user(id.app, id.user, 'sessions')} className="hover:underline">{id.user}</Link>{' / '}
             <Link href={conversation} className="hover:underline">{session || id.session}</Link>
-            {status && <span className="ml-3"><Status value={status} /></span>}
+            {status && <span className="ml-3 inline-block align-top"><Status value={status} /></span>}
           </span>
           {note}
         </>

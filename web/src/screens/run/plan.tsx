@@ -130,6 +130,7 @@ export function CallList({ recording, plan, choice, set, effects }: { recording:
                   <span className="sr-only">Call {i + 1}, {step.name || step.kind}</span>
                 </label>
               )}
+              {choice.mode === 'result' && step.kind !== 'tool' && <span aria-hidden="true" className="w-7 shrink-0" />}
               {choice.mode === 'calls' && (
                 <label className="flex h-full items-center pl-3">
                   <input type="checkbox" checked={choice.calls.includes(i + 1)} onChange={(e) => set({ calls: e.target.checked ? [...choice.calls, i + 1].sort((a, b) => a - b) : choice.calls.filter((n) => n !== i + 1) })} className="size-4 accent-(--accent)" />

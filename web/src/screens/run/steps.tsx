@@ -105,7 +105,7 @@ function LineView({ line: { step, took, tokens, cost, pace }, number, longest, o
   const [mark, tone] = marks[step.kind];
   return (
     <>
-      <button type="button" aria-expanded={open} onClick={toggle} data-step={step.kind} className="grid w-full grid-cols-[20px_minmax(0,1fr)_auto] items-baseline gap-x-2 px-3 py-1.5 text-left hover:bg-paper aria-expanded:bg-tint max-md:py-2.5 sm:grid-cols-[20px_16px_minmax(80px,120px)_minmax(0,1fr)_auto]">
+      <button type="button" aria-expanded={open} onClick={toggle} data-step={step.kind} className="grid w-full outline-offset-[-2px] grid-cols-[20px_minmax(0,1fr)_auto] items-baseline gap-x-2 px-3 py-1.5 text-left hover:bg-paper aria-expanded:bg-tint max-md:py-2.5 sm:grid-cols-[20px_16px_minmax(80px,120px)_minmax(0,1fr)_auto]">
         <span className="text-right font-mono text-2xs text-faint max-sm:col-start-1 max-sm:row-start-1">{number}</span>
         <span aria-hidden="true" className={`font-mono max-sm:hidden ${step.failed ? 'text-bad' : tone}`}>{mark}</span>
         <span className="truncate max-sm:col-start-2 max-sm:row-start-1"><Author name={step.author} /></span>
