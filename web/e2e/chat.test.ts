@@ -289,7 +289,7 @@ test('panes are as large as one likes, and stay so', async () => {
 test('an event is chosen with a finger', async () => {
   const page = await open(await session('city', 'chat', fresh('s'), 'What is the weather in Oslo?'), { width: 390, height: 780 });
   await page.getByRole('tab', { name: 'Event' }).click();
-  await page.getByText('Choose an event in the log').waitFor();
+  await page.getByText('Choose an event of the conversation').waitFor();
   await expect.poll(() => page.getByText('also with').isVisible()).toBe(false);
   await page.getByRole('tab', { name: 'Chat' }).click();
   await page.locator('[data-call=get_weather]').click();

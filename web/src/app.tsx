@@ -283,7 +283,7 @@ function BottomBar({ scope, address, openPalette }: { scope: Scope; address: str
   // The workbench needs the height while the keyboard of the phone is open.
   const low = /\/sessions\/[^/]+$/.test(path);
   const here = places(scope).find((p) => p.active(path));
-  const item = `relative flex h-11 flex-1 flex-col items-center justify-center gap-0.5 text-2xs text-soft`;
+  const item = `relative flex h-11 flex-1 flex-col items-center justify-center gap-0.5 text-2xs`;
   return (
     <nav aria-label="Screens" className={`flex shrink-0 border-t bg-sunk md:hidden ${low ? '[@media(max-height:500px)]:hidden' : ''}`}>
       {places(scope).filter((p) => onPhones.has(p.label)).map((place) => (
@@ -291,14 +291,14 @@ function BottomBar({ scope, address, openPalette }: { scope: Scope; address: str
           key={place.label}
           href={place.href}
           aria-current={place.active(path) ? 'page' : undefined}
-          className={`aria-[current]:font-semibold aria-[current]:text-accent ${item}`}
+          className={`text-soft aria-[current]:font-semibold aria-[current]:text-accent ${item}`}
         >
           <Icon name={place.icon} />
           {place.label}
           {place.label === 'Inbox' && <span className="absolute top-1 left-1/2 ml-1.5"><Badge count={waiting} /></span>}
         </Link>
       ))}
-      <button type="button" onClick={openPalette} className={`${item} ${here && !onPhones.has(here.label) ? 'font-semibold text-accent' : ''}`}>
+      <button type="button" onClick={openPalette} className={`${item} ${here && !onPhones.has(here.label) ? 'font-semibold text-accent' : 'text-soft'}`}>
         <Icon name="more" />
         More
       </button>
