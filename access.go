@@ -138,21 +138,16 @@ func apiKeysIn(store session.Store) (session.APIKeys, error) {
 // is a list of scopes.
 type Scope = string
 
+// Scopes of API keys. The last one permits everything.
 const (
-	// ScopeRead permits to look at the sessions of the user of the key.
-	ScopeRead Scope = "read"
-	// ScopeReview permits to give feedback to them as well.
-	ScopeReview Scope = "review"
-	// ScopeRun permits everything that the user may do.
-	ScopeRun Scope = "run"
-	// ScopeSchedules, ScopeTriggers and ScopeInbox permit only that part of it.
-	ScopeSchedules Scope = "schedules"
-	ScopeTriggers  Scope = "triggers"
-	ScopeInbox     Scope = "inbox"
-	// ScopeUsers permits to act for any user.
-	ScopeUsers Scope = "users"
-	// ScopeAdmin permits everything.
-	ScopeAdmin Scope = "admin"
+	ScopeRead      Scope = "read"      // to read the sessions of the user of the key
+	ScopeReview    Scope = "review"    // to give feedback to them as well
+	ScopeRun       Scope = "run"       // everything that the user may do
+	ScopeSchedules Scope = "schedules" // the schedules of the user only
+	ScopeTriggers  Scope = "triggers"  // triggers only
+	ScopeInbox     Scope = "inbox"     // the inbox of the user only
+	ScopeUsers     Scope = "users"     // to act for any user
+	ScopeAdmin     Scope = "admin"
 )
 
 // NewAPIKey describes an API key to create.
