@@ -228,12 +228,32 @@ var requireResolve = regexp.MustCompile(`\brequire\.resolve\(\s*("\.{1,2}/[^"\n]
 
 var meta = regexp.MustCompile(`\bimport\.meta\.(?:url|dirname|filename)\b`)
 
-// declares matches code that declares or imports a name.
-func declares(name string) *regexp.Regexp {
+// declaration matches code that declares or imports a name.
+func declaration(name string) *regexp.Regexp {
 	return regexp.MustCompile(`\b(?:const|let|var)\s*(?:\{[^}]*)?\b` + name + `\b|(?m:^|[;}])\s*import\b[^'"(;]*\b` + name + `\b\s*(?:[,}]|from\b)`)
 }
 
-var ownDirname, ownFilename = declares("__dirname"), declares("__filename")
+var declarations = map[string]*regexp.Regexp{"__dirname": declaration("__dirname"), "__filename": declaration("__filename")}
+
+// lacks reports whether code uses one of the names of declarations, and does not declare
+// it. The expression is matched around each use of the name, between characters that no
+// declaration contains: some packages are files of several megabytes.
+func lacks(code, name string) bool {
+	uses := false
+	for end := 0; ; uses = true {
+		next := strings.Index(code[end:], name)
+		if next < 0 {
+			return uses
+		}
+		at := end + next
+		end = at + len(name)
+		start := max(0, min(strings.LastIndexByte(code[:at], '}'), strings.LastIndexAny(code[:at], `'"(;`)))
+		after := strings.TrimLeft(code[end:], " \t\n\f\r")
+		if declarations[name].MatchString(code[start : len(code)-len(after)+min(len(after), len("from "))]) {
+			return false
+		}
+	}
+}
 
 // sources reads the author's files and records their checksums: the files may
 // change before the bundle is complete.
@@ -262,10 +282,10 @@ func (s *sources) load(a api.OnLoadArgs) (api.OnLoadResult, error) {
 	if strings.HasPrefix(code, "#!") {
 		code = "//" + code // a declaration may be put before it
 	}
-	if strings.Contains(code, "__dirname") && !ownDirname.MatchString(code) {
+	if lacks(code, "__dirname") {
 		code = "var __dirname = " + quote(filepath.Dir(a.Path)) + "; " + code
 	}
-	if strings.Contains(code, "__filename") && !ownFilename.MatchString(code) {
+	if lacks(code, "__filename") {
 		code = "var __filename = " + quote(a.Path) + "; " + code
 	}
 	if meta.MatchString(code) {
