@@ -271,14 +271,19 @@ func (s *Server) handler(listening *net.TCPAddr) *server.Server {
 	loopback := s.cfg.local() && listening != nil && listening.IP.IsLoopback()
 	public, _ := s.cfg.Network.publicURL() // it is valid
 	return server.New(server.Options{
-		Engine: s.engine, Store: s.store, Logins: s.logins, Outbox: s.outbox, Schedules: s.schedules, Inbox: s.inbox.service, Webhooks: s.webhooks, Triggers: s.triggers, Recall: s.recallFor(listening), PublicURL: public, Apps: s.apps, Log: s.cfg.Log,
-		Artifacts: s.artifacts, MaxArtifact: s.cfg.Artifacts.MaxBytes, SaveInputFiles: s.cfg.Artifacts.SaveInput,
-		AllowOrigins: s.cfg.Network.AllowOrigins, LoopbackOnly: loopback, AllowHosts: s.cfg.Network.AllowHosts,
-		Gate: s.gateFor(listening), Issuers: s.issuers, MainApp: s.cfg.Network.A2AApp, A2AURL: s.cfg.Network.A2AURL, Rate: s.rate,
-		MaxBody: s.cfg.Limits.BodyBytes, Version: Version(), Prices: s.prices, Limits: s.cfg.Limits.engine(),
+		Engine: s.engine, Store: s.store, Apps: s.apps, Log: s.cfg.Log, Version: Version(),
 		Concurrency: s.cfg.Sessions.OnBusy, OnDisconnect: string(s.cfg.Sessions.OnDisconnect),
-		UI: s.ui, SignIn: s.signIn, Observer: s.telemetry, Traces: s.telemetry.Traces(), Metrics: s.telemetry.Metrics(), Evals: s.evals, Replays: s.replays,
-		Peer: s.peer, Faces: s.cfg.Network.faces(), Platforms: s.cfg.Network.platforms(),
+		Prices: s.prices, Limits: s.cfg.Limits.engine(),
+		Network: server.Network{
+			PublicURL: public, AllowOrigins: s.cfg.Network.AllowOrigins, LoopbackOnly: loopback, AllowHosts: s.cfg.Network.AllowHosts,
+			MaxBody: s.cfg.Limits.BodyBytes, Peer: s.peer,
+		},
+		Access:      server.Access{Gate: s.gateFor(listening), Issuers: s.issuers, Rate: s.rate, Recall: s.recallFor(listening)},
+		Files:       server.Files{Artifacts: s.artifacts, MaxArtifact: s.cfg.Artifacts.MaxBytes, SaveInputFiles: s.cfg.Artifacts.SaveInput},
+		Services:    server.Services{Logins: s.logins, Schedules: s.schedules, Inbox: s.inbox.service, Triggers: s.triggers, Webhooks: s.webhooks, Outbox: s.outbox},
+		Protocols:   server.Protocols{Faces: s.cfg.Network.faces(), Platforms: s.cfg.Network.platforms(), MainApp: s.cfg.Network.A2AApp, A2AURL: s.cfg.Network.A2AURL},
+		Observation: server.Observation{Observer: s.telemetry, Metrics: s.telemetry.Metrics()},
+		Developers:  server.Developers{UI: s.ui, SignIn: s.signIn, Evals: s.evals, Replays: s.replays, Traces: s.telemetry.Traces()},
 	})
 }
 

@@ -44,7 +44,7 @@ func FuzzRunRequest(f *testing.F) {
 			Agent: func(string) (*agent.Agent, error) { return root, nil },
 		})
 		defer engine.Shutdown(t.Context())
-		s := New(Options{Engine: engine, Store: store, MaxBody: 1 << 16})
+		s := New(Options{Engine: engine, Store: store, Network: Network{MaxBody: 1 << 16}})
 		refused := func(err error) {
 			if e := toHTTP(err, subject{}); e.status < 400 || e.status >= 500 || e.message == "" {
 				t.Errorf("%v is answered with %d", err, e.status)
@@ -109,7 +109,7 @@ func FuzzImport(f *testing.F) {
 			Agent: func(string) (*agent.Agent, error) { return root, nil },
 		})
 		defer engine.Shutdown(t.Context())
-		s := New(Options{Engine: engine, Store: store, Log: slog.New(slog.DiscardHandler), MaxBody: 1 << 16})
+		s := New(Options{Engine: engine, Store: store, Log: slog.New(slog.DiscardHandler), Network: Network{MaxBody: 1 << 16}})
 		send := func(method, path, body string) *httptest.ResponseRecorder {
 			req := httptest.NewRequest(method, "/apps/a/users/u/sessions/"+path, strings.NewReader(body))
 			req.Header.Set("Content-Type", linesType)

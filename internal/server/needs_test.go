@@ -23,7 +23,7 @@ import (
 // The permission of every route without a user in its path is listed here explicitly.
 func TestNeeds(t *testing.T) {
 	t.Parallel()
-	s := New(Options{UI: http.NotFoundHandler()})
+	s := New(Options{Developers: Developers{UI: http.NotFoundHandler()}})
 	for _, pattern := range s.Routes() {
 		_, path, _ := strings.Cut(pattern, " ")
 		if _, ok := needs[path]; !ok && !strings.HasPrefix(path, "/apps/{app}/users/{user}/") && needOf(pattern).scope == access.Admin && !strings.Contains(path, "/eval") {
@@ -78,7 +78,7 @@ func TestNeeds(t *testing.T) {
 
 func TestAllowHosts(t *testing.T) {
 	t.Parallel()
-	s := New(Options{AllowHosts: []string{"api.example.com", "*.apps.example.com"}})
+	s := New(Options{Network: Network{AllowHosts: []string{"api.example.com", "*.apps.example.com"}}})
 	for host, want := range map[string]bool{
 		"api.example.com": true, "API.example.com:8443": true, "api.example.com.": true, "x.apps.example.com": true, "x.y.apps.example.com": true,
 		"apps.example.com": false, "evil.example": false, "api.example.com.evil.example": false, "xapps.example.com": false, "": false, "127.0.0.1:8000": false,
@@ -96,7 +96,7 @@ func TestAllowHosts(t *testing.T) {
 // A loopback server accepts these names in addition to those of the machine.
 func TestAllowHostsLocally(t *testing.T) {
 	t.Parallel()
-	s := New(Options{LoopbackOnly: true, AllowHosts: []string{"parley.test"}})
+	s := New(Options{Network: Network{LoopbackOnly: true, AllowHosts: []string{"parley.test"}}})
 	for host, want := range map[string]bool{"parley.test:8000": true, "localhost:8000": true, "127.0.0.1": true, "evil.example": false} {
 		for _, path := range []string{"/version", "/health"} {
 			r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil)

@@ -36,28 +36,27 @@ type Options struct {
 	Store  session.Store
 	Apps   Apps
 	Log    *slog.Logger
-	// Artifacts stores files; nil disables them.
-	Artifacts *artifact.Store
-	// MaxArtifact is the size limit of an uploaded file in bytes; 0 means DefaultMaxArtifact.
-	MaxArtifact int64
-	// SaveInputFiles stores files of messages as artifacts. A request can override it.
-	SaveInputFiles bool
-	// Logins manages the credentials of users.
-	Logins *broker.Broker
-	// Replays repeats runs. Only the routes of developers use it.
-	Replays Replays
-	// Outbox sends notifications for faces; nil for none.
-	Outbox *outbox.Outbox
-	// Schedules is nil if the store has none.
-	Schedules *schedule.Service
-	// Inbox is nil if the store has none.
-	Inbox *inbox.Service
-	// Triggers start runs for other services; nil for none. Recall says what those who have created them may do now;
-	// nil for everything.
-	Triggers *trigger.Service
-	Recall   access.Recall
-	// Webhooks is nil if the server sends none.
-	Webhooks *webhook.Service
+	// Version is reported by /version.
+	Version string
+	// Concurrency is the default policy of a run whose session is busy; empty means session.Enqueue.
+	Concurrency session.Policy
+	// OnDisconnect is the default policy for a run whose client disconnects: "continue" (or empty) or "cancel".
+	OnDisconnect string
+	// Prices are those of models. Limits has the budgets that clients are told of.
+	Prices *price.Table
+	Limits run.Limits
+
+	Network
+	Access
+	Files
+	Services
+	Protocols
+	Observation
+	Developers
+}
+
+// Network says which requests are read at all.
+type Network struct {
 	// PublicURL is the URL of the server for users. It enables managed logins. It may be nil.
 	PublicURL *url.URL
 	// AllowOrigins are the web origins, in addition to the server's own, whose pages may call it. A * matches any text.
@@ -67,45 +66,81 @@ type Options struct {
 	// AllowHosts are the host names that requests may be sent to; empty allows all. A leading "*." matches any
 	// subdomain.
 	AllowHosts []string
+	// MaxBody is the size limit of a request body in bytes; 0 means DefaultMaxBody.
+	MaxBody int64
+	// Peer answers the other servers that share the store; nil if they cannot reach this one.
+	Peer *peer.Peer
+}
+
+// Access says who may do what.
+type Access struct {
 	// Gate authenticates callers; nil grants every permission to everyone.
 	Gate access.Gate
+	// Issuers are the URLs of those whose identity tokens the Gate accepts, if any.
+	Issuers []string
+	// Rate limits the requests of callers; nil means no limit. It requires a Gate. Servers may share one.
+	Rate *access.Rate
+	// Recall says what those who have created triggers may do now; nil for everything.
+	Recall access.Recall
+}
+
+// Files are those of users.
+type Files struct {
+	// Artifacts stores files; nil disables them.
+	Artifacts *artifact.Store
+	// MaxArtifact is the size limit of an uploaded file in bytes; 0 means DefaultMaxArtifact.
+	MaxArtifact int64
+	// SaveInputFiles stores files of messages as artifacts. A request can override it.
+	SaveInputFiles bool
+}
+
+// Services do what goes on outside of requests.
+type Services struct {
+	// Logins manages the credentials of users.
+	Logins *broker.Broker
+	// Schedules is nil if the store has none.
+	Schedules *schedule.Service
+	// Inbox is nil if the store has none.
+	Inbox *inbox.Service
+	// Triggers start runs for other services; nil for none.
+	Triggers *trigger.Service
+	// Webhooks is nil if the server sends none.
+	Webhooks *webhook.Service
+	// Outbox sends notifications for faces; nil for none.
+	Outbox *outbox.Outbox
+}
+
+// Protocols are those that are served besides the server's own.
+type Protocols struct {
+	Faces []face.New
+	// Platforms are the hosting platforms whose paths are served, too.
+	Platforms []face.Platform
 	// MainApp is the application that clients of some faces find at the root; empty means the only one, if there is
 	// one.
 	MainApp string
 	// A2AURL is the URL of that application for clients of A2A, if it is another one; it may be empty.
 	A2AURL string
-	// Issuers are the URLs of those whose identity tokens the Gate accepts, if any.
-	Issuers []string
-	// Rate limits the requests of callers; nil means no limit. It requires a Gate. Servers may share one.
-	Rate *access.Rate
-	// MaxBody is the size limit of a request body in bytes; 0 means DefaultMaxBody.
-	MaxBody int64
-	// Prices are those of models. Limits has the budgets that clients are told of.
-	Prices *price.Table
-	Limits run.Limits
-	// Concurrency is the default policy of a run whose session is busy; empty means session.Enqueue.
-	Concurrency session.Policy
-	// OnDisconnect is the default policy for a run whose client disconnects: "continue" (or empty) or "cancel".
-	OnDisconnect string
-	// Version is reported by /version.
-	Version string
+}
+
+// Observation is what operators see.
+type Observation struct {
 	// Observer observes requests; nil disables it.
 	Observer Observer
 	// Metrics serves the metrics; nil for none.
 	Metrics http.Handler
-	// Traces are shown to developers if there is a UI; nil for none.
-	Traces Traces
-	// Evals stores and runs evaluation sets. It is required with a UI.
-	Evals *eval.Service
+}
+
+// Developers is what only the developer UI and its endpoints use.
+type Developers struct {
 	// UI serves the developer UI; nil disables it and the endpoints for developers. SignIn authenticates its users.
 	UI     http.Handler
 	SignIn SignIn
-	// Peer answers the other servers that share the store; nil if they cannot reach this one.
-	Peer *peer.Peer
-	// Faces are the protocols that are served besides the server's own.
-	Faces []face.New
-	// Platforms are the hosting platforms whose paths are served, too.
-	Platforms []face.Platform
+	// Evals stores and runs evaluation sets. It is required with a UI.
+	Evals *eval.Service
+	// Replays repeats runs.
+	Replays Replays
+	// Traces are shown to developers; nil for none.
+	Traces Traces
 }
 
 // Apps provides the applications.

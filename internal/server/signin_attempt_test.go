@@ -21,7 +21,7 @@ func TestAttemptExpires(t *testing.T) {
 		t.Fatal(err)
 	}
 	synctest.Test(t, func(t *testing.T) {
-		s := New(Options{SignIn: SignIn{Attempts: attempts}})
+		s := New(Options{Developers: Developers{SignIn: SignIn{Attempts: attempts}}})
 		const callback = "https://parley.test" + callbackPath
 		text, err := json.Marshal(sealedAttempt{access.Attempt{Return: "/dev-ui/"}, time.Now().Add(attemptLife).Unix()})
 		if err != nil {

@@ -76,7 +76,8 @@ func open(t *testing.T) *house {
 	found["thinker"] = thinker
 	engine := run.NewEngine(run.Options{Store: h.store, Agent: found.Agent, Log: slog.New(slog.DiscardHandler)})
 	srv := httptest.NewServer(server.New(server.Options{
-		Engine: engine, Store: h.store, Apps: found, Log: slog.New(slog.DiscardHandler), Faces: []face.New{aisdk.New},
+		Engine: engine, Store: h.store, Apps: found, Log: slog.New(slog.DiscardHandler),
+		Protocols: server.Protocols{Faces: []face.New{aisdk.New}},
 	}))
 	t.Cleanup(func() {
 		ctx, cancel := context.WithCancel(context.Background())
