@@ -26,7 +26,7 @@ func testHostileCode(t *testing.T, on func(*Options)) {
 		limits engine.Limits
 		want   map[string]string
 	}{
-		{"does not yield", engine.Limits{Memory: generous.Memory, Turn: 2 * time.Second, Call: generous.Call}, map[string]string{
+		{"does not yield", engine.Limits{Memory: generous.Memory, Turn: time.Second, Call: generous.Call}, map[string]string{
 			"loop":          "without yielding",
 			"loop_in_catch": "without yielding",
 			"keys":          "without yielding",
