@@ -128,6 +128,9 @@ type Step struct {
 	// Error and ErrorCode are why there was no answer.
 	Error     string `json:"error,omitempty"`
 	ErrorCode string `json:"errorCode,omitempty"`
+	// Cancelled means that the call ended without an answer because its run did, when it
+	// was cancelled or took too long.
+	Cancelled bool `json:"cancelled,omitempty"`
 	// Pending means that a long-running tool gave no result yet.
 	Pending bool `json:"pending,omitempty"`
 }
@@ -181,6 +184,9 @@ type Call struct {
 	// Missing means that the call has no answer, since none was recorded and the plan
 	// does not allow it.
 	Missing bool `json:"missing,omitempty"`
+	// Cancelled means that the run was cancelled during the call, and so was the
+	// repetition.
+	Cancelled bool `json:"cancelled,omitempty"`
 	// Replaced means that the plan has another result.
 	Replaced bool `json:"replaced,omitempty"`
 	// Milliseconds is how long a live call took.

@@ -277,6 +277,8 @@ func (o *replayOptions) print(env *Env, r *replay.Report) error {
 	for _, c := range r.Calls {
 		how := "recorded"
 		switch {
+		case c.Cancelled:
+			how = "cancelled, as the run was"
 		case c.Missing:
 			how = "not called, and no answer was recorded"
 		case c.Replaced:

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/run"
 	"github.com/parley-run/parley/replay"
 	"github.com/parley-run/parley/tool"
 )
@@ -171,8 +172,12 @@ func compareEvents(was, now []*event.Event) (list []replay.Compared) {
 
 // essence is an event without what differs between any two runs.
 func essence(ev *event.Event) json.RawMessage {
+	why := ev.ErrorMessage
+	if ev.ErrorCode == run.Aborted { // by whom is not a matter of the code
+		why = ""
+	}
 	return encode(&event.Event{
-		Author: ev.Author, Branch: ev.Branch, Content: ev.Content, Actions: ev.Actions, ErrorCode: ev.ErrorCode, ErrorMessage: ev.ErrorMessage,
+		Author: ev.Author, Branch: ev.Branch, Content: ev.Content, Actions: ev.Actions, ErrorCode: ev.ErrorCode, ErrorMessage: why,
 		FinishReason: ev.FinishReason, TurnComplete: ev.TurnComplete, Interrupted: ev.Interrupted,
 	})
 }

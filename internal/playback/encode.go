@@ -68,6 +68,9 @@ func (r *recorder) encodeStep(doc []byte, s *step) []byte {
 		}
 		doc = member(doc, "error", a.err)
 		doc = member(doc, "errorCode", a.code)
+		if a.cancelled {
+			doc = append(doc, `,"cancelled":true`...)
+		}
 		if a.pending {
 			doc = append(doc, `,"pending":true`...)
 		}

@@ -28,7 +28,7 @@ func fromLog(of *original) *replay.Recording {
 		if isModelEvent(ev) {
 			said := *ev
 			said.Actions, said.ID, said.InvocationID = event.Actions{}, "", ""
-			r.Steps = append(r.Steps, &replay.Step{Kind: replay.ModelCall, Agent: ev.Author, Branch: ev.Branch, Output: encode(&said)})
+			r.Steps = append(r.Steps, &replay.Step{Kind: replay.ModelCall, Agent: ev.Author, Branch: ev.Branch, Output: encode(&said), Cancelled: of.wasShown(ev)})
 			continue
 		}
 		if ev.Author == event.User || ev.ErrorCode == run.Aborted {

@@ -33,38 +33,55 @@ func (o *order) Emit(ctx context.Context, ev *event.Event, store func(*event.Eve
 	}
 	i := o.wait(ctx, ev)
 	err := store(ev)
-	o.mu.Lock()
-	defer o.mu.Unlock()
 	if i >= 0 {
+		o.mu.Lock()
 		o.stored[i] = true
+		o.mu.Unlock()
 	}
-	close(o.changed)
-	o.changed = make(chan struct{})
+	o.notify()
 	return err
 }
 
 // wait returns the index of the expected event that ev is, or -1, when those before
 // it are stored.
-func (o *order) wait(ctx context.Context, ev *event.Event) int {
+func (o *order) wait(ctx context.Context, ev *event.Event) (i int) {
+	o.until(ctx, func() (next bool) {
+		i, next = o.find(ev)
+		return next
+	})
+	return i
+}
+
+// until waits until met returns true. It reports whether that was the case before nothing
+// changed for long, or the context ended. o.mu is held when met is called.
+func (o *order) until(ctx context.Context, met func() bool) bool {
 	for {
 		o.mu.Lock()
-		i, next := o.find(ev)
+		ok := met()
 		changed := o.changed
 		o.mu.Unlock()
-		if next {
-			return i
+		if ok {
+			return true
 		}
 		late := time.NewTimer(patience)
 		select {
 		case <-changed:
 			late.Stop()
 		case <-late.C:
-			return i
+			return false
 		case <-ctx.Done():
 			late.Stop()
-			return i
+			return false
 		}
 	}
+}
+
+// notify has those who wait look again.
+func (o *order) notify() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	close(o.changed)
+	o.changed = make(chan struct{})
 }
 
 // find returns the index of the expected event that ev is, or -1, and whether it may be

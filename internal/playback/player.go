@@ -22,11 +22,13 @@ var errDiverged = errors.New("the repetition makes a call for which there is no 
 // player answers the calls of a repetition.
 type player struct {
 	plan      *replay.Plan
+	of        *original
+	order     *order
 	recording *replay.Recording
 	models    func(name string) (model.Model, error)
 	may       func() error                                               // refuses a call of a model; see Service.MaySpend
 	spend     func(resp *model.Response)                                 // counts one
-	stop      func(cause error)                                          // ends the repetition
+	stop      func(cause error)                                          // ends the repetition; nil cancels it as the run was
 	saved     func(ctx context.Context, versions map[string]int64) error // copies what a recorded call has saved
 	encoded   encodings
 	long      map[string]bool // the names of long-running tools
@@ -34,6 +36,7 @@ type player struct {
 	mu       sync.Mutex
 	used     map[*replay.Step]bool
 	calls    []*replay.Call
+	ending   int                      // how many calls are where the run was cancelled
 	recalled map[*model.Response]bool // those of the recording that were yielded
 	sent     map[agentrt.Place]int    // how many contents the last request of each agent had
 	past     []string                 // branches with calls that the plan has changed, and what follows is live
@@ -110,6 +113,8 @@ func (p *player) Ask(ctx context.Context, at agentrt.Place, m model.Model, req *
 	switch {
 	case live:
 		p.ask(ctx, c, m, req, yield)
+	case p.wasCancelled(s):
+		p.askUntilCancelled(ctx, at, c, yield)
 	case s == nil:
 		p.stop(errDiverged)
 		p.recall(nil)
@@ -215,6 +220,8 @@ func (p *player) Call(tc *tool.Context, at agentrt.Place, t tool.Tool, args json
 		p.mu.Unlock()
 		defer p.took(c, time.Now())
 		return t.Call(tc, args)
+	case p.wasCancelled(s):
+		return nil, p.untilCancelled(tc, c, fmt.Errorf("%w: the tool %s", errDiverged, name))
 	case s == nil:
 		p.stop(fmt.Errorf("%w: the tool %s", errDiverged, name))
 		return nil, errDiverged

@@ -96,6 +96,7 @@ type step struct {
 type encodedAnswer struct {
 	output    json.RawMessage
 	err, code string
+	cancelled bool
 	pending   bool
 }
 
@@ -108,10 +109,10 @@ func (e *recorded) Ask(ctx context.Context, at agentrt.Place, m model.Model, req
 		return
 	}
 	ctx, a.again = retry.Counting(ctx)
-	a.yield, a.began = yield, uptime()
+	a.yield, a.done, a.began = yield, ctx.Done(), uptime()
 	m.Generate(ctx, req)(a.do)
 	e.mu.Lock()
-	a.yield, a.step, a.again = nil, nil, nil
+	a.yield, a.done, a.step, a.again = nil, nil, nil, nil
 	e.mu.Unlock()
 }
 
@@ -142,6 +143,7 @@ type asking struct {
 	e     *recorded
 	do    func(*model.Response, error) bool // take
 	yield func(*model.Response, error) bool
+	done  <-chan struct{} // of the context
 	began time.Duration
 	again *atomic.Int64
 	step  *step // nil if there is no call
@@ -162,6 +164,11 @@ func (a *asking) take(resp *model.Response, err error) bool {
 	switch {
 	case err != nil:
 		s.encodedAnswer = failed(err)
+		select {
+		case <-a.done:
+			s.cancelled = true
+		default:
+		}
 	case s.at.Direct:
 		s.resp = resp
 	default: // callbacks may change it
@@ -226,7 +233,7 @@ func (e *recorded) Call(tc *tool.Context, at agentrt.Place, t tool.Tool, args js
 		value, err = s.returned(&d, value, tc.Actions)
 	} else {
 		s.encodedAnswer = failed(err)
-		s.output = outputOf(nil, tc.Actions)
+		s.output, s.cancelled = outputOf(nil, tc.Actions), tc.Err() != nil
 	}
 	e.add(&s, began)
 	return value, err

@@ -210,14 +210,15 @@ func (s *Service) play(ctx context.Context, of *original, fork session.Key, reco
 	}
 	var started struct {
 		sync.Mutex
-		run   *run.Run
-		cause error
+		run     *run.Run
+		stopped bool
+		cause   error // nil if the run was cancelled, too
 	}
-	p := &player{plan: plan, recording: recording, models: s.Models, long: longRunning(of.events), stop: func(cause error) {
+	p := &player{plan: plan, of: of, order: newOrder(of.events), recording: recording, models: s.Models, long: longRunning(of.events), stop: func(cause error) {
 		started.Lock()
 		defer started.Unlock()
-		if started.cause == nil {
-			started.cause = cause
+		if !started.stopped {
+			started.stopped, started.cause = true, cause
 		}
 		if started.run != nil {
 			_ = started.run.Cancel(ctx)
@@ -242,7 +243,7 @@ func (s *Service) play(ctx context.Context, of *original, fork session.Key, reco
 	case callsTools(plan, recording):
 		logins = keptLogins{s.Logins}
 	}
-	engine := s.Engine(store, func(run.Beginning) run.Edges { return repetition{p, newOrder(of.events)} }, logins)
+	engine := s.Engine(store, func(run.Beginning) run.Edges { return repetition{p, p.order} }, logins)
 	defer func() {
 		done, cancel := context.WithCancel(context.WithoutCancel(ctx))
 		cancel() // what still runs is not waited for
@@ -251,7 +252,7 @@ func (s *Service) play(ctx context.Context, of *original, fork session.Key, reco
 	message := of.message
 	req := run.Request{
 		ID: of.run.ID, Key: fork, Message: message.Content, StateDelta: message.Actions.StateDelta, ArtifactDelta: message.Actions.ArtifactDelta,
-		MessageID: message.ID, MessageMetadata: message.CustomMetadata,
+		MessageID: message.ID, MessageMetadata: message.CustomMetadata, Stream: slices.ContainsFunc(of.events, of.wasShown),
 	}
 	req.Call = callOf(of.events)
 	for _, d := range recording.Tools {
@@ -263,9 +264,9 @@ func (s *Service) play(ctx context.Context, of *original, fork session.Key, reco
 	}
 	started.Lock()
 	started.run = r
-	stopped := started.cause
+	stopped := started.stopped
 	started.Unlock()
-	if stopped != nil {
+	if stopped {
 		_ = r.Cancel(ctx)
 	}
 	result, err := r.Wait(ctx)

@@ -46,7 +46,7 @@ export function ReportView({ id, run, report }: { id: Key; run: string; report: 
   );
 }
 
-const how = (c: ReplayReport['calls'][number]) => (c.missing ? 'no recorded answer, not called' : c.replaced ? 'your result' : c.live ? `called${c.repeats ? ' again' : ''}, ${seconds((c.ms ?? 0) / 1000)}` : 'recorded');
+const how = (c: ReplayReport['calls'][number]) => (c.cancelled ? 'cancelled, as the run was' : c.missing ? 'no recorded answer, not called' : c.replaced ? 'your result' : c.live ? `called${c.repeats ? ' again' : ''}, ${seconds((c.ms ?? 0) / 1000)}` : 'recorded');
 
 function StepView({ step, measured, first, events }: { step: Repeated; measured: Measured; first: boolean; events: Event[] }) {
   const { event, calls } = step;
