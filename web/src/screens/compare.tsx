@@ -246,14 +246,14 @@ function Picker({ app, user, places, add }: { app: string; user: string; places:
       {([['replays and branches', related], ['recent runs', recent]] as const).map(([title, list]) => list.length > 0 && (
         <section key={title}>
           <h3 className="label mb-1">{title}</h3>
-          <ul className="divide-y divide-line rounded-md border">
-            {list.map((one) => (
-              <li key={one.key}>
+          <ul className="rounded-md border">
+            <Virtual as="li" items={list} keyOf={(one) => one.key} height={33} draw={(one, measured) => (
+              <li {...measured} className="border-t border-t-line data-[index=0]:border-t-0">
                 <button type="button" title={one.id} onClick={() => add(one.place)} className="flex w-full items-baseline gap-3 px-3 py-1.5 text-left hover:bg-tint max-md:py-2.5">
                   <span className="min-w-0 flex-1 truncate">{one.title}</span><span className="label">{one.note}</span><When time={one.time} />
                 </button>
               </li>
-            ))}
+            )} />
           </ul>
         </section>
       ))}

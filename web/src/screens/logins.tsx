@@ -10,6 +10,7 @@ import { Dialog, Footer } from '../ui/dialog';
 import { Action, Button, Empty, Loading, Problem, When } from '../ui/parts';
 import { Screen } from '../ui/screen';
 import { say } from '../ui/toast';
+import { Virtual } from '../ui/virtual';
 
 export default function LoginsScreen({ app, user }: { app: string; user: string }) {
   const client = useQueryClient();
@@ -32,24 +33,26 @@ export default function LoginsScreen({ app, user }: { app: string; user: string 
       {list.isPending && <Loading what="the logins" />}
       {list.error && <Problem error={list.error} what="The logins could not be listed" retry={() => void list.refetch()} />}
       {list.data?.length === 0 && <Empty title="No logins">When a tool needs one, it asks in the conversation, and in the inbox.</Empty>}
-      <ul className="space-y-2">
-        {list.data?.map((one) => (
-          <li key={one.name + one.sessionId} className="flex flex-wrap items-center gap-x-4 gap-y-1 rounded-lg border border-line bg-sheet px-4 py-2.5">
-            <div className="min-w-0 flex-1 max-sm:basis-full">
-              <p className="font-medium">{nameOf(one)} <span className="label">{one.authType}</span></p>
-              <p className="flex flex-wrap gap-1">
-                {one.scopes.map((scope) => (
-                  <span key={scope} className="rounded-sm bg-sunk px-1.5 font-mono text-2xs leading-5 text-soft">{scope}</span>
-                ))}
-              </p>
+      <ul>
+        <Virtual as="li" items={list.data ?? []} keyOf={(one) => `${one.name} ${one.sessionId}`} height={70} draw={(one, measured) => (
+          <li {...measured} className="pb-2">
+            <div className="flex flex-wrap items-center gap-x-4 gap-y-1 rounded-lg border border-line bg-sheet px-4 py-2.5">
+              <div className="min-w-0 flex-1 max-sm:basis-full">
+                <p className="font-medium">{nameOf(one)} <span className="label">{one.authType}</span></p>
+                <p className="flex flex-wrap gap-1">
+                  {one.scopes.map((scope) => (
+                    <span key={scope} className="rounded-sm bg-sunk px-1.5 font-mono text-2xs leading-5 text-soft">{scope}</span>
+                  ))}
+                </p>
+              </div>
+              <span className="text-xs text-faint max-sm:flex-1">
+                {one.sessionId ? <>for <Link className="underline" href={to.session({ app, user, session: one.sessionId })}>one session</Link></> : 'for all sessions'}
+                {one.grantTime ? <> · given <When time={one.grantTime} /></> : null}
+              </span>
+              <Action item={nameOf(one)} tone="danger" call={calls.revoke(app, user, one.name, one.sessionId)} onClick={() => setAsked(one)}>Revoke</Action>
             </div>
-            <span className="text-xs text-faint max-sm:flex-1">
-              {one.sessionId ? <>for <Link className="underline" href={to.session({ app, user, session: one.sessionId })}>one session</Link></> : 'for all sessions'}
-              {one.grantTime ? <> · given <When time={one.grantTime} /></> : null}
-            </span>
-            <Action item={nameOf(one)} tone="danger" call={calls.revoke(app, user, one.name, one.sessionId)} onClick={() => setAsked(one)}>Revoke</Action>
           </li>
-        ))}
+        )} />
       </ul>
       <Dialog
         open={asked !== undefined}

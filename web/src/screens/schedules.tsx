@@ -7,10 +7,12 @@ import { clock, complete, draftOf, patchOf, requestOf, textOf, times, type Draft
 import { Link, to } from '../router';
 import { ScopePicker } from '../scopepicker';
 import { Dialog, Footer } from '../ui/dialog';
+import { Fold, useFolds } from '../ui/fold';
 import { FormDialog, StateField, useSend } from '../ui/formdialog';
 import { Action, Button, Empty, Field, Loading, Problem, Refusable, When } from '../ui/parts';
 import { Screen } from '../ui/screen';
 import { say } from '../ui/toast';
+import { Virtual } from '../ui/virtual';
 
 const empty = (): Draft => ({ id: '', kind: 'cron', cron: '0 9 * * MON-FRI', timeZone: Intl.DateTimeFormat().resolvedOptions().timeZone, minutes: '60', at: '', startAt: '', endAt: '', message: '', state: '', session: '', concurrency: '', missed: 'skip', missedMinutes: '' });
 const input = 'h-8 w-full rounded-md border border-rule bg-sheet px-2 max-md:h-9';
@@ -22,6 +24,7 @@ export default function SchedulesScreen({ app, user }: { app: string; user: stri
   const [edited, setEdited] = useState<Schedule>(); // undefined for a new one
   const edit = (one?: Schedule) => (setEdited(one), setDraft(one ? draftOf(one, empty()) : empty()));
   const [asked, setAsked] = useState<Schedule>();
+  const folds = useFolds();
   const list = useQuery({ queryKey: key, queryFn: ({ signal }) => ask<Schedule[]>(calls.schedules(app, user), signal), refetchInterval: 10_000 });
   const took = (done: string, exact = false) => (say(done), client.invalidateQueries({ queryKey: key, exact }));
   // A deleted one has no history to read again.
@@ -39,32 +42,36 @@ export default function SchedulesScreen({ app, user }: { app: string; user: stri
       {list.isPending && <Loading what="the schedules" />}
       {list.error && <Problem error={list.error} what="The schedules could not be listed" retry={() => void list.refetch()} />}
       {list.data?.length === 0 && <Empty title="There are no schedules" action={<Refusable asks="schedules" tone="primary" onClick={() => edit()}>New schedule</Refusable>}>A schedule starts a run every morning, every hour, or once.</Empty>}
-      <ul className="space-y-2">
-        {list.data?.map((one) => (
-          <li key={one.id} data-schedule={one.id} className="rounded-lg border border-line bg-sheet px-4 py-2.5">
-            <div className="flex flex-wrap items-start gap-x-4 gap-y-2">
-              <div className="min-w-0 flex-1 basis-64">
-                <p className="font-medium [overflow-wrap:anywhere]">{one.id} <span className="font-mono text-2xs leading-5 text-soft">{times(one)}</span></p>
-                {one.description && <p className="text-soft">{one.description}</p>}
-                <p className="line-clamp-2 text-soft [overflow-wrap:anywhere]">{textOf(one) || 'changes the state'}</p>
-                <p className="text-xs text-faint">
-                  {one.paused ? 'paused' : one.nextAt ? <>next {one.upcoming.map((time, i) => <Fragment key={time}>{i > 0 && ', then '}<time dateTime={time}>{clock(time, one.timeZone)}</time></Fragment>)}</> : 'not due any more'}
-                  {one.endAt && <> · until <time dateTime={one.endAt}>{clock(one.endAt, one.timeZone)}</time></>}
-                  {one.sessionId ? <> · in <Link className="underline" href={to.session({ app, user, session: one.sessionId })}>one session</Link></> : ' · a new session for each run'}
-                </p>
+      <ul>
+        <Virtual as="li" items={list.data ?? []} keyOf={(one) => one.id} height={112} draw={(one, measured) => (
+          <li {...measured} data-schedule={one.id} className="pb-2">
+            <div className="rounded-lg border border-line bg-sheet px-4 py-2.5">
+              <div className="flex flex-wrap items-start gap-x-4 gap-y-2">
+                <div className="min-w-0 flex-1 basis-64">
+                  <p className="font-medium [overflow-wrap:anywhere]">{one.id} <span className="font-mono text-2xs leading-5 text-soft">{times(one)}</span></p>
+                  {one.description && <p className="text-soft">{one.description}</p>}
+                  <p className="line-clamp-2 text-soft [overflow-wrap:anywhere]">{textOf(one) || 'changes the state'}</p>
+                  <p className="text-xs text-faint">
+                    {one.paused ? 'paused' : one.nextAt ? <>next {one.upcoming.map((time, i) => <Fragment key={time}>{i > 0 && ', then '}<time dateTime={time}>{clock(time, one.timeZone)}</time></Fragment>)}</> : 'not due any more'}
+                    {one.endAt && <> · until <time dateTime={one.endAt}>{clock(one.endAt, one.timeZone)}</time></>}
+                    {one.sessionId ? <> · in <Link className="underline" href={to.session({ app, user, session: one.sessionId })}>one session</Link></> : ' · a new session for each run'}
+                  </p>
+                </div>
+                <div className="flex flex-wrap gap-1.5">
+                  <Action item={one.id} call={calls.runSchedule(app, user, one.id)} onClick={() => send(calls.runSchedule(app, user, one.id), 'The run is started.')}>Run now</Action>
+                  <Action item={one.id} call={calls.patchSchedule(app, user, one.id, { paused: !one.paused })} onClick={() => send(calls.patchSchedule(app, user, one.id, { paused: !one.paused }), one.paused ? 'The schedule is resumed.' : 'The schedule is paused.')}>
+                    {one.paused ? 'Resume' : 'Pause'}
+                  </Action>
+                  <Refusable item={one.id} asks="schedules" onClick={() => edit(one)}>Edit</Refusable>
+                  <Action item={one.id} tone="danger" call={calls.deleteSchedule(app, user, one.id)} onClick={() => setAsked(one)}>Delete</Action>
+                </div>
               </div>
-              <div className="flex flex-wrap gap-1.5">
-                <Action item={one.id} call={calls.runSchedule(app, user, one.id)} onClick={() => send(calls.runSchedule(app, user, one.id), 'The run is started.')}>Run now</Action>
-                <Action item={one.id} call={calls.patchSchedule(app, user, one.id, { paused: !one.paused })} onClick={() => send(calls.patchSchedule(app, user, one.id, { paused: !one.paused }), one.paused ? 'The schedule is resumed.' : 'The schedule is paused.')}>
-                  {one.paused ? 'Resume' : 'Pause'}
-                </Action>
-                <Refusable item={one.id} asks="schedules" onClick={() => edit(one)}>Edit</Refusable>
-                <Action item={one.id} tone="danger" call={calls.deleteSchedule(app, user, one.id)} onClick={() => setAsked(one)}>Delete</Action>
-              </div>
+              <Fold id={one.id} folds={folds} className="mt-1.5" summary={<summary className="cursor-pointer text-xs text-soft hover:text-ink">History</summary>}>
+                <History app={app} user={user} id={one.id} />
+              </Fold>
             </div>
-            <History app={app} user={user} id={one.id} />
           </li>
-        ))}
+        )} />
       </ul>
       <FormDialog
         open={draft !== undefined}
@@ -90,12 +97,10 @@ export default function SchedulesScreen({ app, user }: { app: string; user: stri
 
 /** The latest times at which a schedule was due, on demand. */
 function History({ app, user, id }: { app: string; user: string; id: string }) {
-  const [open, setOpen] = useState(false);
-  const list = useQuery({ queryKey: ['schedules', app, user, id], queryFn: ({ signal }) => ask<Firing[]>(calls.firings(app, user, id), signal), enabled: open, refetchInterval: 10_000 });
+  const list = useQuery({ queryKey: ['schedules', app, user, id], queryFn: ({ signal }) => ask<Firing[]>(calls.firings(app, user, id), signal), refetchInterval: 10_000 });
   return (
-    <details onToggle={(e) => setOpen(e.currentTarget.open)} className="mt-1.5">
-      <summary className="cursor-pointer text-xs text-soft hover:text-ink">History</summary>
-      {list.isPending && open && <Loading what="the history" />}
+    <>
+      {list.isPending && <Loading what="the history" />}
       {list.error && <Problem error={list.error} what="The history could not be read" retry={() => void list.refetch()} />}
       {list.data?.length === 0 && <p className="py-1 text-xs text-faint">It was not due yet.</p>}
       <ol className="mt-1 space-y-0.5 text-xs">
@@ -109,7 +114,7 @@ function History({ app, user, id }: { app: string; user: string; id: string }) {
           </li>
         ))}
       </ol>
-    </details>
+    </>
   );
 }
 

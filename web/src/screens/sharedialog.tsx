@@ -8,6 +8,7 @@ import type { Key, Share } from '../api/types';
 import { Dialog } from '../ui/dialog';
 import { Action, CopyText, Field, Loading, Problem } from '../ui/parts';
 import { say } from '../ui/toast';
+import { Virtual } from '../ui/virtual';
 
 interface Props {
   open: boolean;
@@ -70,15 +71,15 @@ function Shares({ id, at }: Pick<Props, 'id' | 'at'>) {
         {list.error && <Problem error={list.error} what="The links could not be listed" retry={() => void list.refetch()} />}
         {list.data?.length === 0 && <p className="text-soft">There are none.</p>}
         <ul>
-          {list.data?.map((share) => (
-            <li key={share.id} data-share={share.id} className="flex items-center gap-3 border-t py-1.5 first:border-t-0">
+          <Virtual as="li" items={list.data ?? []} keyOf={(share) => share.id} height={51} draw={(share, measured) => (
+            <li {...measured} data-share={share.id} className="flex items-center gap-3 border-t py-1.5 data-[index=0]:border-t-0">
               <p className="min-w-0 flex-1">
                 made {day(share.createTime)}, {share.includeTools ? 'with tools' : 'without tools'}
                 <span className="block text-xs text-faint">until {day(share.expireTime)}</span>
               </p>
               <Action tone="danger" call={calls.revokeShare(id, share.id)} onClick={() => revoke(share)}>Revoke</Action>
             </li>
-          ))}
+          )} />
         </ul>
       </section>
     </>

@@ -8,10 +8,12 @@ import { checks, complete, draftOf, patchOf, requestOf, showsSecret, type Check,
 import { Link, to } from '../router';
 import { ScopePicker } from '../scopepicker';
 import { Dialog, Footer } from '../ui/dialog';
+import { Fold, useFolds } from '../ui/fold';
 import { FormDialog, StateField, useSend } from '../ui/formdialog';
 import { Action, Button, CopyText, Empty, Field, Loading, Problem, Refusable, When } from '../ui/parts';
 import { Screen } from '../ui/screen';
 import { say } from '../ui/toast';
+import { Virtual } from '../ui/virtual';
 
 const empty = (): Draft => ({ name: '', check: 'secret', secret: '', audience: '', email: '', events: '', message: '', session: '', user: '', state: '', match: '', delivery: '', description: '' });
 const input = 'h-8 w-full rounded-md border border-rule bg-sheet px-2 max-md:h-9';
@@ -24,6 +26,7 @@ export default function TriggersScreen({ app, user }: { app: string; user: strin
   const [edited, setEdited] = useState<Trigger>(); // undefined for a new one
   const edit = (one?: Trigger) => (setEdited(one), setDraft(one ? draftOf(one) : empty()));
   const [asked, setAsked] = useState<Trigger>();
+  const folds = useFolds();
   const [shown, setShown] = useState<Trigger>();
   const list = useQuery({ queryKey: key, queryFn: ({ signal }) => ask<Trigger[]>(calls.triggers(app), signal), refetchInterval: 10_000 });
   const took = (made: Trigger | null, done: string, exact = false) => {
@@ -45,39 +48,43 @@ export default function TriggersScreen({ app, user }: { app: string; user: strin
       {list.isPending && <Loading what="the triggers" />}
       {list.error && <Problem error={list.error} what="The triggers could not be listed" retry={() => void list.refetch()} />}
       {list.data?.length === 0 && <Empty title="There are no triggers" action={<Refusable asks="triggers" tone="primary" onClick={() => edit()}>New trigger</Refusable>}>A trigger starts a run when another service, such as GitHub or Slack, sends something.</Empty>}
-      <ul className="space-y-2">
-        {list.data?.map((one) => {
+      <ul>
+        <Virtual as="li" items={list.data ?? []} keyOf={(one) => one.name} height={140} draw={(one, measured) => {
           const pause = calls.patchTrigger(app, one.name, { paused: !one.paused });
           const rotate = calls.patchTrigger(app, one.name, { secret: null });
           return (
-            <li key={one.name} data-trigger={one.name} className="rounded-lg border border-line bg-sheet px-4 py-2.5">
-              <div className="flex flex-wrap items-start gap-x-4 gap-y-2">
-                <div className="min-w-0 flex-1 basis-64">
-                  <p className="font-medium [overflow-wrap:anywhere]">{one.name}</p>
-                  {one.description && <p className="text-soft">{one.description}</p>}
-                  <p className="flex items-center gap-1 font-mono text-2xs leading-5 text-soft [overflow-wrap:anywhere]">{address(one)} <CopyText text={address(one)} label={`Copy the address of ${one.name}`} /></p>
-                  <p className="line-clamp-2 text-soft [overflow-wrap:anywhere]">{one.message ?? 'sends the whole body'}</p>
-                  <p className="text-xs text-faint [overflow-wrap:anywhere]">
-                    {one.paused ? 'paused · ' : ''}checks {checks[one.check as Check]} · as {one.userId}
-                    {one.sessionId ? ` · in the session ${one.sessionId}` : ' · a new session for each run'}
-                    {one.events && ` · for ${one.events.join(', ')}`}
-                    {one.source === 'file' && ' · in triggers.yaml'}
-                  </p>
-                  {one.problem && <p className="text-xs text-bad [overflow-wrap:anywhere]">{one.problem}</p>}
-                </div>
-                {one.source === 'api' && (
-                  <div className="flex flex-wrap gap-1.5">
-                    <Action item={one.name} call={pause} onClick={() => send(pause, one.paused ? 'The trigger is resumed.' : 'The trigger is paused.')}>{one.paused ? 'Resume' : 'Pause'}</Action>
-                    {one.check !== 'google' && !showsSecret(one.check as Check) && <Action item={one.name} call={rotate} onClick={() => send(rotate)}>New secret</Action>}
-                    <Refusable item={one.name} asks="triggers" onClick={() => edit(one)}>Edit</Refusable>
-                    <Action item={one.name} tone="danger" call={calls.deleteTrigger(app, one.name)} onClick={() => setAsked(one)}>Delete</Action>
+            <li {...measured} data-trigger={one.name} className="pb-2">
+              <div className="rounded-lg border border-line bg-sheet px-4 py-2.5">
+                <div className="flex flex-wrap items-start gap-x-4 gap-y-2">
+                  <div className="min-w-0 flex-1 basis-64">
+                    <p className="font-medium [overflow-wrap:anywhere]">{one.name}</p>
+                    {one.description && <p className="text-soft">{one.description}</p>}
+                    <p className="flex items-center gap-1 font-mono text-2xs leading-5 text-soft [overflow-wrap:anywhere]">{address(one)} <CopyText text={address(one)} label={`Copy the address of ${one.name}`} /></p>
+                    <p className="line-clamp-2 text-soft [overflow-wrap:anywhere]">{one.message ?? 'sends the whole body'}</p>
+                    <p className="text-xs text-faint [overflow-wrap:anywhere]">
+                      {one.paused ? 'paused · ' : ''}checks {checks[one.check as Check]} · as {one.userId}
+                      {one.sessionId ? ` · in the session ${one.sessionId}` : ' · a new session for each run'}
+                      {one.events && ` · for ${one.events.join(', ')}`}
+                      {one.source === 'file' && ' · in triggers.yaml'}
+                    </p>
+                    {one.problem && <p className="text-xs text-bad [overflow-wrap:anywhere]">{one.problem}</p>}
                   </div>
-                )}
+                  {one.source === 'api' && (
+                    <div className="flex flex-wrap gap-1.5">
+                      <Action item={one.name} call={pause} onClick={() => send(pause, one.paused ? 'The trigger is resumed.' : 'The trigger is paused.')}>{one.paused ? 'Resume' : 'Pause'}</Action>
+                      {one.check !== 'google' && !showsSecret(one.check as Check) && <Action item={one.name} call={rotate} onClick={() => send(rotate)}>New secret</Action>}
+                      <Refusable item={one.name} asks="triggers" onClick={() => edit(one)}>Edit</Refusable>
+                      <Action item={one.name} tone="danger" call={calls.deleteTrigger(app, one.name)} onClick={() => setAsked(one)}>Delete</Action>
+                    </div>
+                  )}
+                </div>
+                <Fold id={one.name} folds={folds} className="mt-1.5" summary={<summary className="cursor-pointer text-xs text-soft hover:text-ink">Deliveries</summary>}>
+                  <History app={app} name={one.name} />
+                </Fold>
               </div>
-              <History app={app} name={one.name} />
             </li>
           );
-        })}
+        }} />
       </ul>
       <FormDialog<Trigger>
         open={draft !== undefined}
@@ -116,12 +123,10 @@ export default function TriggersScreen({ app, user }: { app: string; user: strin
 
 /** The latest requests for a trigger, on demand. */
 function History({ app, name }: { app: string; name: string }) {
-  const [open, setOpen] = useState(false);
-  const list = useQuery({ queryKey: ['triggers', app, name], queryFn: ({ signal }) => ask<Delivery[]>(calls.deliveries(app, name), signal), enabled: open, refetchInterval: 10_000 });
+  const list = useQuery({ queryKey: ['triggers', app, name], queryFn: ({ signal }) => ask<Delivery[]>(calls.deliveries(app, name), signal), refetchInterval: 10_000 });
   return (
-    <details onToggle={(e) => setOpen(e.currentTarget.open)} className="mt-1.5">
-      <summary className="cursor-pointer text-xs text-soft hover:text-ink">Deliveries</summary>
-      {list.isPending && open && <Loading what="the deliveries" />}
+    <>
+      {list.isPending && <Loading what="the deliveries" />}
       {list.error && <Problem error={list.error} what="The deliveries could not be read" retry={() => void list.refetch()} />}
       {list.data?.length === 0 && <p className="py-1 text-xs text-faint">This server has got none since it was started.</p>}
       <ol className="mt-1 space-y-0.5 text-xs">
@@ -136,7 +141,7 @@ function History({ app, name }: { app: string; name: string }) {
           </li>
         ))}
       </ol>
-    </details>
+    </>
   );
 }
 

@@ -143,9 +143,9 @@ function Deliveries({ app, id, send }: { app: string; id: string; send: (call: C
       {page.isPending && open && <Loading what="the deliveries" />}
       {page.error && <Problem error={page.error} what="The deliveries could not be read" retry={() => void page.refetch()} />}
       {page.data?.deliveries.length === 0 && <p className="py-1 text-xs text-faint">The receiver has accepted everything.</p>}
-      <ol className="mt-1 space-y-1 text-xs">
-        {page.data?.deliveries.map((d) => (
-          <li key={d.id} className="flex flex-wrap items-center gap-x-3 gap-y-1">
+      <ol className="mt-1 text-xs">
+        <Virtual as="li" items={page.data?.deliveries ?? []} keyOf={(d) => d.id} height={28} draw={(d, measured) => (
+          <li {...measured} className="flex flex-wrap items-center gap-x-3 gap-y-1 pb-1">
             <span className="font-mono text-2xs leading-5 text-soft"><When time={Date.parse(d.createdAt) / 1000} /></span>
             <span>{d.type}</span>
             <span className={d.status === 'failed' ? 'text-bad' : 'text-wait'}>{d.status === 'failed' ? 'given up' : 'pending'} after {d.attempts} {d.attempts === 1 ? 'attempt' : 'attempts'}</span>
@@ -153,7 +153,7 @@ function Deliveries({ app, id, send }: { app: string; id: string; send: (call: C
             {d.error && <span className="min-w-0 text-soft [overflow-wrap:anywhere]">{d.error}</span>}
             <Action call={calls.replayDelivery(app, id, d.id)} onClick={() => send(calls.replayDelivery(app, id, d.id), 'It will be sent again.')}>Send again</Action>
           </li>
-        ))}
+        )} />
       </ol>
       {page.data?.nextPageToken && <p className="py-1 text-xs text-faint">These are the oldest 100.</p>}
     </details>

@@ -20,7 +20,7 @@ export function Dialog({ open, onClose, title, note, children, width = 'max-w-[4
     <Radix.Root open={open} onOpenChange={(is) => !is && onClose()}>
       <Radix.Portal>
         <Radix.Overlay className="fixed inset-0 z-40 bg-black/45" />
-        <Radix.Content className={`fixed top-[12dvh] left-1/2 z-40 max-h-[80dvh] w-[calc(100vw-24px)] -translate-x-1/2 scroll-pt-16 scroll-pb-18 overflow-y-auto rounded-lg border border-rule bg-sheet px-5 pb-5 shadow-2xl has-[[data-footer]]:pb-0 max-md:top-[5dvh] max-md:max-h-[90dvh] ${width}`}>
+        <Radix.Content data-scrolls className={`fixed top-[12dvh] left-1/2 z-40 max-h-[80dvh] w-[calc(100vw-24px)] -translate-x-1/2 scroll-pt-16 scroll-pb-18 overflow-y-auto rounded-lg border border-rule bg-sheet px-5 pb-5 shadow-2xl has-[[data-footer]]:pb-0 max-md:top-[5dvh] max-md:max-h-[90dvh] ${width}`}>
           <div className="sticky top-0 z-10 -mx-5 flex items-start gap-3 bg-sheet px-5 pt-5 pb-1">
             <Radix.Title className="min-w-0 flex-1 pt-0.5 text-lg leading-6 max-md:pt-1.5 font-semibold [overflow-wrap:anywhere]">{title}</Radix.Title>
             {!quiet && <CurlMenu />}
