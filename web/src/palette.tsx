@@ -1,7 +1,7 @@
 import * as Radix from '@radix-ui/react-dialog';
 import { useQuery } from '@tanstack/react-query';
-import { Command } from 'cmdk';
-import { useState, type ReactNode } from 'react';
+import { Command, defaultFilter } from 'cmdk';
+import { useMemo, useState, type ReactNode } from 'react';
 
 import { calls } from './api/calls';
 import { ask, lastAction } from './api/client';
@@ -15,6 +15,9 @@ import { hasWord, hitHref, Snippet } from './screens/said';
 import { newSession } from './shortcuts';
 import { toggleTheme } from './theme';
 import { Kbd, copyCurl } from './ui/parts';
+
+/** How many applications are offered: those that match a search best. */
+const mostApps = 50;
 
 /** Everything that can be done or seen, by its name. */
 export default function Palette({ open, onClose, scope, openHelp }: { open: boolean; onClose: () => void; scope: Scope; openHelp: () => void }) {
@@ -33,7 +36,12 @@ export default function Palette({ open, onClose, scope, openHelp }: { open: bool
 
 function Commands({ scope, onClose, openHelp }: { scope: Scope; onClose: () => void; openHelp: () => void }) {
   const [search, setSearch] = useState('');
-  const apps = useApps().data ?? [];
+  const all = useApps().data;
+  const apps = useMemo(() => {
+    if (!all || all.length <= mostApps) return all ?? [];
+    const rated = all.map((one) => ({ one, match: search ? defaultFilter!(appValue(one.name), search) : 1 }));
+    return rated.filter(({ match }) => match > 0).sort((a, b) => b.match - a.match).slice(0, mostApps).map(({ one }) => one);
+  }, [all, search]);
   const { app, user } = scope;
   const caller = useCaller();
   const refused = useRefusal()('run') !== undefined;
@@ -119,15 +127,18 @@ function Commands({ scope, onClose, openHelp }: { scope: Scope; onClose: () => v
         )}
         <Group title="Applications">
           {apps.map((a) => (
-            <Item key={a.name} value={`application ${a.name}`} onSelect={go(() => navigate(to.user(a.name, user, 'sessions')))}>
+            <Item key={a.name} value={appValue(a.name)} onSelect={go(() => navigate(to.user(a.name, user, 'sessions')))}>
               {a.name}
             </Item>
           ))}
         </Group>
+        {all && all.length > mostApps && apps.length === mostApps && <div role="presentation" className="px-2 pb-1 text-xs text-faint">{`These are ${mostApps} of ${all.length} applications. Search to find others.`}</div>}
       </Command.List>
     </Command>
   );
 }
+
+const appValue = (name: string) => `application ${name}`;
 
 function Group({ title, children }: { title: string; children: ReactNode }) {
   return (

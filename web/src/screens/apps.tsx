@@ -1,4 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
+import { useSyncExternalStore } from 'react';
 
 import { calls } from '../api/calls';
 import { ask } from '../api/client';
@@ -12,10 +13,22 @@ import { fixIt } from './notloaded';
 import { Author, Button, Empty, Loading, Problem } from '../ui/parts';
 import { Screen } from '../ui/screen';
 import { Icon } from '../ui/icons';
+import { Virtual } from '../ui/virtual';
+
+/** Whether two cards are beside each other, as with the class lg:grid-cols-2. */
+const wide = () => window.matchMedia('(width >= 64rem)');
+const subscribe = (listener: () => void) => {
+  const media = wide();
+  media.addEventListener('change', listener);
+  return () => media.removeEventListener('change', listener);
+};
 
 export function AppsScreen() {
   const apps = useApps();
   const scope = useScope();
+  const columns = useSyncExternalStore(subscribe, () => (wide().matches ? 2 : 1));
+  const all = apps.data ?? [];
+  const rows = Array.from({ length: Math.ceil(all.length / columns) }, (_, i) => all.slice(i * columns, (i + 1) * columns));
   return (
     <Screen
       wide
@@ -30,13 +43,19 @@ export function AppsScreen() {
           Run <code className="font-mono text-xs">parley create my_agent</code> in the agent directory, and this page shows it.
         </Empty>
       )}
-      <ul className="grid gap-4 lg:grid-cols-2">
-        {apps.data?.map((app) => (
-          <li key={app.name}>
-            {app.error ? <BrokenCard app={app} reload={() => void apps.refetch()} /> : <AppCard app={app} user={scope.user} />}
-          </li>
-        ))}
-      </ul>
+      {all.length > 0 && (
+        <div role="list" className="-mb-4">
+          <Virtual items={rows} keyOf={(row) => row[0]!.name} height={223} draw={(row, measured) => (
+            <div {...measured} className="grid gap-4 pb-4 lg:grid-cols-2">
+              {row.map((app, i) => (
+                <div key={app.name} role="listitem" aria-posinset={measured['data-index'] * columns + i + 1} aria-setsize={all.length} className="min-w-0">
+                  {app.error ? <BrokenCard app={app} reload={() => void apps.refetch()} /> : <AppCard app={app} user={scope.user} />}
+                </div>
+              ))}
+            </div>
+          )} />
+        </div>
+      )}
       <Faces />
     </Screen>
   );
