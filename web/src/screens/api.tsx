@@ -1,5 +1,5 @@
 import { useQuery as useData } from '@tanstack/react-query';
-import { useEffect, useMemo, useState } from 'react';
+import { useEffect, useMemo, useRef, useState } from 'react';
 
 import { calls, type Call } from '../api/calls';
 import { ask, attempt } from '../api/client';
@@ -12,6 +12,7 @@ import { Markdown } from '../ui/markdown';
 import { CurlMenu } from '../ui/menu';
 import { Long } from '../ui/more';
 import { Action, Button, Field, Loading, Problem, Shown, copyCurl } from '../ui/parts';
+import { Virtual } from '../ui/virtual';
 
 /** The document that describes the server, and a way to try it. */
 export default function ApiScreen() {
@@ -20,36 +21,42 @@ export default function ApiScreen() {
   const [search, setSearch] = useState('');
   const operations = useMemo(() => (doc.data ? operationsOf(doc.data) : []), [doc.data]);
   const chosen = operations.find((o) => o.id === wanted);
+  const words = search.toLowerCase();
+  const rows = useMemo(() => rowsOf(operations.filter((o) => `${o.method} ${o.path} ${o.summary}`.toLowerCase().includes(words))), [operations, words]);
+  const list = useRef<HTMLElement>(null);
+  const toItem = useRef<(index: number) => void>(null);
+  // Shows the operation that an address names in the list, which is long. One that was clicked is in view.
+  useEffect(() => {
+    const item = list.current?.querySelector('[aria-current=true]');
+    if (item) item.scrollIntoView({ block: 'nearest' });
+    else if (chosen && rows.includes(chosen)) toItem.current?.(rows.indexOf(chosen));
+  }, [chosen]);
   if (doc.isPending) return <div className="p-8"><Loading what="the document" /></div>;
   if (doc.error) return <div className="p-8"><Problem error={doc.error} what="The document could not be read" retry={() => void doc.refetch()} /></div>;
-  const words = search.toLowerCase();
-  const found = operations.filter((o) => `${o.method} ${o.path} ${o.summary}`.toLowerCase().includes(words));
-  const tags = [...new Set(found.map((o) => o.tag))];
   return (
     <div className="flex h-full max-md:flex-col">
-      <aside className={`shrink-0 overflow-y-auto border-r px-3 py-4 md:w-[330px] ${chosen ? 'max-md:hidden' : ''}`}>
-        <div className="mb-3 flex items-center gap-2 px-1">
-          <h1 className="flex-1">API</h1>
-          <Shown call={calls.document()} />
-          <CurlMenu />
+      <aside ref={list} data-scrolls className={`shrink-0 overflow-y-auto border-r md:w-[330px] ${chosen ? 'max-md:hidden' : ''}`}>
+        <div className="px-3 py-4">
+          <div className="mb-3 flex items-center gap-2 px-1">
+            <h1 className="flex-1">API</h1>
+            <Shown call={calls.document()} />
+            <CurlMenu />
+          </div>
+          <input data-search type="search" aria-label="Search operations" placeholder="Search operations   /" className="field mb-3 w-full" value={search} onChange={(e) => setSearch(e.target.value)} />
+          {rows.length === 0 && <p className="px-1 text-soft">No matches</p>}
+          <ul>
+            <Virtual as="li" items={rows} keyOf={(row) => (typeof row === 'string' ? `tag ${row}` : row.id)} height={46} toItem={toItem} draw={(row, measured) => (typeof row === 'string' ? (
+              <li {...measured}><h2 className={`label px-1 ${measured['data-index'] > 0 ? 'pt-3' : ''}`}>{row}</h2></li>
+            ) : (
+              <li {...measured}>
+                <button type="button" aria-current={row.id === wanted} onClick={() => setQuery({ operation: row.id })} className="w-full rounded-md px-1.5 py-1 text-left hover:bg-sunk max-md:min-h-9 aria-[current=true]:bg-tint">
+                  <span className="block truncate">{row.summary}</span>
+                  <span className="block truncate font-mono text-2xs text-faint"><Method name={row.method} /> {row.path}</span>
+                </button>
+              </li>
+            ))} />
+          </ul>
         </div>
-        <input data-search type="search" aria-label="Search operations" placeholder="Search operations   /" className="field mb-3 w-full" value={search} onChange={(e) => setSearch(e.target.value)} />
-        {found.length === 0 && <p className="px-1 text-soft">No matches</p>}
-        {tags.map((tag) => (
-          <section key={tag} className="mb-3">
-            <h2 className="label px-1">{tag}</h2>
-            <ul>
-              {found.filter((o) => o.tag === tag).map((o) => (
-                <li key={o.id}>
-                  <button type="button" ref={o.id === wanted ? intoView : undefined} aria-current={o.id === wanted} onClick={() => setQuery({ operation: o.id })} className="w-full rounded-md px-1.5 py-1 text-left hover:bg-sunk max-md:min-h-9 aria-[current=true]:bg-tint">
-                    <span className="block truncate">{o.summary}</span>
-                    <span className="block truncate font-mono text-2xs text-faint"><Method name={o.method} /> {o.path}</span>
-                  </button>
-                </li>
-              ))}
-            </ul>
-          </section>
-        ))}
       </aside>
       <div className={`min-w-0 flex-1 overflow-y-auto ${chosen ? '' : 'max-md:hidden'}`} tabIndex={0} role="region" aria-label="Operation">
         <div className="mx-auto max-w-[760px] px-4 py-6 md:px-8">
@@ -64,8 +71,8 @@ export default function ApiScreen() {
   );
 }
 
-/** Shows the operation that an address names in the list, which is long. */
-const intoView = (item: HTMLElement | null) => item?.scrollIntoView({ block: 'nearest' });
+/** Operations, each tag before those that have it. */
+const rowsOf = (operations: Operation[]): (Operation | string)[] => [...new Set(operations.map((o) => o.tag))].flatMap((tag) => [tag, ...operations.filter((o) => o.tag === tag)]);
 
 const methodTone: Record<string, string> = { GET: 'text-busy', POST: 'text-good', PATCH: 'text-wait', DELETE: 'text-bad' };
 
