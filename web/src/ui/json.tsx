@@ -14,11 +14,18 @@ const some = 16;
 /** How much of a text is shown at first. */
 const longText = 500;
 
-/** JSON that can be folded and searched. Arrow keys move in it, and fold; p copies the path of a line, and v its value. */
-export function JsonView({ value: given, label = 'JSON' }: { value: unknown; label?: string }) {
+/** What is folded in values by their names, for as long as a list of them is shown. */
+export type JsonFolds = Map<string, ReadonlySet<string>>;
+
+/**
+ * JSON that can be folded and searched. Arrow keys move in it, and fold; p copies the path of a line, and v its value.
+ * What is folded is kept under the name that kept has.
+ */
+export function JsonView({ value: given, label = 'JSON', kept }: { value: unknown; label?: string; kept?: { in: JsonFolds; as: string } | undefined }) {
   const value = useMemo(() => (given === undefined ? null : (JSON.parse(JSON.stringify(given)) as Json)), [given]);
   const whole = useMemo(() => linesOf(value, new Set()).length, [value]);
-  const [folded, setFolded] = useState<ReadonlySet<string>>(() => (whole > many ? foldable(value, 4, 50) : new Set()));
+  const [folded, fold] = useState<ReadonlySet<string>>(() => kept?.in.get(kept.as) ?? (whole > many ? foldable(value, 4, 50) : new Set()));
+  const setFolded = (next: ReadonlySet<string>) => (kept?.in.set(kept.as, next), fold(next));
   const [search, setSearch] = useState('');
   const [at, setAt] = useState(0);
   const lines = useMemo(() => linesOf(value, search ? new Set() : folded), [value, folded, search]);

@@ -43,8 +43,8 @@ export function Tabs({ tabs, value, onChange, label }: { tabs: Tab[]; value: str
         </Radix.List>
       </div>
       {tabs.map((tab) => (
-        <Radix.Content key={tab.id} value={tab.id} className="min-h-0 flex-1 overflow-y-auto px-4 py-3" tabIndex={0}>
-          {tab.content}
+        <Radix.Content key={tab.id} value={tab.id} data-scrolls className="min-h-0 flex-1 overflow-y-auto px-4 py-3" tabIndex={0}>
+          <div>{tab.content}</div>
         </Radix.Content>
       ))}
     </Radix.Root>

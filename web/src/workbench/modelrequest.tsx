@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import { useState, type ReactNode } from 'react';
+import { useRef, useState, type ReactNode } from 'react';
 
 import { calls } from '../api/calls';
 import { ask } from '../api/client';
@@ -7,8 +7,10 @@ import type { Event, Json, JsonObject, Key } from '../api/types';
 import { useCaller } from '../caller';
 import { modelCallOf, piecesOf, type FilledPlace, type Piece, type Span } from '../log/spans';
 import { seconds } from '../log/timeline';
-import { JsonView } from '../ui/json';
+import { Fold, useFolds, type Folds } from '../ui/fold';
+import { JsonView, type JsonFolds } from '../ui/json';
 import { Author, Button, CopyText, Shown } from '../ui/parts';
+import { Virtual, type Measured } from '../ui/virtual';
 
 interface Props {
   id: Key;
@@ -21,6 +23,8 @@ interface Props {
 /** What a model was asked, word for word, where each part of it comes from, and what it said. */
 export function ModelRequest({ id, events, event, spans, select }: Props) {
   const developer = useCaller()?.developer ?? false;
+  const folds = useFolds();
+  const [inJson] = useState((): JsonFolds => new Map());
   const listed = modelCallOf(spans, event.id);
   const said = useQuery({
     queryKey: ['trace', id, event.id, listed?.open],
@@ -49,7 +53,7 @@ export function ModelRequest({ id, events, event, spans, select }: Props) {
     ['error', call.error && <span className="text-bad">{call.error}</span>],
   ];
   const numberOf = (id: string) => events.findIndex((e) => e.id === id) + 1;
-  const show = (piece: Piece, content: ReactNode) => <PieceView key={piece.path} piece={piece} number={piece.event ? numberOf(piece.event) : 0} select={select}>{content}</PieceView>;
+  const show = (piece: Piece, measured: Measured, content: ReactNode) => <PieceView measured={measured} piece={piece} number={piece.event ? numberOf(piece.event) : 0} select={select}>{content}</PieceView>;
   return (
     <>
       <div className="flex items-start">
@@ -62,9 +66,9 @@ export function ModelRequest({ id, events, event, spans, select }: Props) {
         <Shown call={calls.eventTrace(id, event.id)} label="Trace of the event" />
       </div>
       {!call.request && <p className="mb-3 text-soft">{said.isLoading ? 'Reading…' : 'The request itself was not kept.'}</p>}
-      <Section title="instruction" of={call.instruction}>{(p) => show(p, typeof p.value === 'string' ? <Instruction text={p.value} values={p.values ?? []} /> : <JsonView value={p.value} />)}</Section>
-      <Section title="conversation" of={call.contents}>{(p) => show(p, <Said content={p.value} />)}</Section>
-      <Section title="tools" of={call.tools}>{(p) => show(p, <Declared tool={p.value} />)}</Section>
+      <Section title="instruction" of={call.instruction}>{(p, m) => show(p, m, typeof p.value === 'string' ? <Instruction text={p.value} values={p.values ?? []} id={p.path} folds={folds} /> : <JsonView value={p.value} kept={{ in: inJson, as: `${event.id} ${p.path}` }} />)}</Section>
+      <Section title="conversation" of={call.contents}>{(p, m) => show(p, m, <Said content={p.value} id={`${event.id} ${p.path}`} folds={inJson} />)}</Section>
+      <Section title="tools" of={call.tools}>{(p, m) => show(p, m, <Declared tool={p.value} id={p.path} folds={folds} />)}</Section>
       {Object.keys(call.settings).length > 0 && <Block title="settings"><JsonView value={call.settings} label="the settings" /></Block>}
       {call.response !== undefined && <Block title="answer"><JsonView value={call.response} label="the answer" /></Block>}
     </>
@@ -80,30 +84,40 @@ function Block({ title, children }: { title: string; children: ReactNode }) {
   );
 }
 
-/** How many pieces are shown at once: the last ones are what the model answers. */
-const shownAtOnce = 20;
+/** From how many pieces on there is a button that shows the last one, which is what the model answers. */
+const many = 20;
 
-function Section({ title, of, children }: { title: string; of: Piece[]; children: (piece: Piece) => ReactNode }) {
-  const [shown, setShown] = useState(shownAtOnce);
+function Section({ title, of, children }: { title: string; of: Piece[]; children: (piece: Piece, measured: Measured) => ReactNode }) {
+  const list = useRef<HTMLOListElement>(null);
+  const toItem = useRef<(index: number) => void>(null);
   if (of.length === 0) return null;
-  const hidden = Math.max(0, of.length - shown);
+  const last = () => {
+    toItem.current?.(of.length - 1);
+    list.current?.querySelector(`:scope > [data-index="${of.length - 1}"]`)?.scrollIntoView({ block: 'nearest' }); // of a short list
+  };
   return (
-    <section className="mb-4">
-      <h2 className="label mb-1">{title}{of.length > 1 && `, ${of.length} parts`}</h2>
-      {hidden > 0 && <Button tone="quiet" icon="up" className="mb-1" onClick={() => setShown(shown + 5 * shownAtOnce)}>{`Show ${Math.min(hidden, 5 * shownAtOnce)} of ${hidden} earlier parts`}</Button>}
-      <ol className="space-y-1.5">{of.slice(hidden).map(children)}</ol>
+    <section className="mb-2.5">
+      <div className="mb-1 flex items-center gap-2">
+        <h2 className="label flex-1">{title}{of.length > 1 && `, ${of.length} parts`}</h2>
+        {of.length > many && <Button tone="quiet" className="h-6 px-1.5 text-xs" onClick={last}>Show the last part</Button>}
+      </div>
+      <ol ref={list}>
+        <Virtual as="li" items={of} keyOf={(piece) => piece.path} height={72} toItem={toItem} draw={children} />
+      </ol>
     </section>
   );
 }
 
-function PieceView({ piece, number, select, children }: { piece: Piece; number: number; select: (event: string) => void; children: ReactNode }) {
+function PieceView({ measured, piece, number, select, children }: { measured: Measured; piece: Piece; number: number; select: (event: string) => void; children: ReactNode }) {
   return (
-    <li className="rounded-md bg-sunk px-3 py-1.5" data-piece={piece.path}>
-      <p className="mb-0.5 flex items-baseline gap-2 text-xs text-faint">
-        <span className="min-w-0 flex-1">{piece.origin || 'of unknown origin'}</span>
-        {number > 0 && <button type="button" onClick={() => select(piece.event!)} className="touch shrink-0 font-mono text-2xs text-accent underline">event {number}</button>}
-      </p>
-      {children}
+    <li {...measured} className="pb-1.5" data-piece={piece.path}>
+      <div className="rounded-md bg-sunk px-3 py-1.5">
+        <p className="mb-0.5 flex items-baseline gap-2 text-xs text-faint">
+          <span className="min-w-0 flex-1">{piece.origin || 'of unknown origin'}</span>
+          {number > 0 && <button type="button" onClick={() => select(piece.event!)} className="touch shrink-0 font-mono text-2xs text-accent underline">event {number}</button>}
+        </p>
+        {children}
+      </div>
     </li>
   );
 }
@@ -113,8 +127,9 @@ function Words({ text }: { text: string }) {
 }
 
 /** An instruction, with what came from the state marked, or the template that it was made of. */
-function Instruction({ text, values }: { text: string; values: FilledPlace[] }) {
-  const [template, setTemplate] = useState(false);
+function Instruction({ text, values, id, folds }: { text: string; values: FilledPlace[]; id: string; folds: Folds }) {
+  const [template, show] = useState(folds.get(id) ?? false);
+  const setTemplate = (is: boolean) => (folds.set(id, is), show(is));
   if (values.length === 0) return <Words text={text} />;
   const keys = [...new Map(values.map((v) => [`${v.key} ${v.source}`, v])).values()];
   return (
@@ -138,23 +153,26 @@ function Instruction({ text, values }: { text: string; values: FilledPlace[] }) 
 }
 
 /** A message: text as text, everything else as it is. */
-function Said({ content }: { content: Json }) {
+function Said({ content, id, folds }: { content: Json; id: string; folds: JsonFolds }) {
   const { role, parts } = content as { role?: string; parts?: JsonObject[] };
   return (
     <>
       {role && <span className="label">{role}</span>}
-      {(parts ?? []).map((part, i) => (typeof part['text'] === 'string' && Object.keys(part).length === 1 ? <Words key={i} text={part['text']} /> : <JsonView key={i} value={part} label="a part" />))}
+      {(parts ?? []).map((part, i) => (typeof part['text'] === 'string' && Object.keys(part).length === 1 ? <Words key={i} text={part['text']} /> : <JsonView key={i} value={part} label="a part" kept={{ in: folds, as: `${id} ${i}` }} />))}
     </>
   );
 }
 
-function Declared({ tool }: { tool: Json }) {
+function Declared({ tool, id, folds }: { tool: Json; id: string; folds: Folds }) {
   const functions = (tool as { functionDeclarations?: { name: string; description?: string; parameters?: Json }[] }).functionDeclarations;
   if (!functions) return <JsonView value={tool} />;
-  return functions.map((f) => (
-    <details key={f.name}>
-      <summary><code className="font-mono text-xs font-semibold">{f.name}</code> <span className="text-soft">{f.description}</span></summary>
-      <JsonView value={f.parameters ?? {}} />
-    </details>
-  ));
+  return (
+    <Virtual items={functions} keyOf={(f) => f.name} height={20} draw={(f, measured) => (
+      <div {...measured}>
+        <Fold id={`${id} ${f.name}`} folds={folds} className="" summary={<summary><code className="font-mono text-xs font-semibold">{f.name}</code> <span className="text-soft">{f.description}</span></summary>}>
+          <JsonView value={f.parameters ?? {}} />
+        </Fold>
+      </div>
+    )} />
+  );
 }
