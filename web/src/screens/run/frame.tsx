@@ -43,15 +43,12 @@ export function RunFrame({ id, run, tab, session, message, status, note, call, c
       wide
       title={<span className="line-clamp-2 [overflow-wrap:anywhere]">{message || run}</span>}
       note={
-        <>
-          <span className="label block [overflow-wrap:anywhere]">
-            <Link href={to.app(id.app)} className="hover:underline">{id.app}</Link>{' / '}
-            <Link href={to.user(id.app, id.user, 'sessions')} className="hover:underline">{id.user}</Link>{' / '}
-            <Link href={conversation} className="hover:underline">{session || id.session}</Link>
-            {status && <span className="ml-3 inline-block align-top"><Status value={status} /></span>}
-          </span>
-          {note}
-        </>
+        <span className="label block [overflow-wrap:anywhere]">
+          <Link href={to.app(id.app)} className="hover:underline">{id.app}</Link>{' / '}
+          <Link href={to.user(id.app, id.user, 'sessions')} className="hover:underline">{id.user}</Link>{' / '}
+          <Link href={conversation} className="hover:underline">{session || id.session}</Link>
+          {status && <span className="ml-3 inline-block align-top"><Status value={status} /></span>}
+        </span>
       }
       call={call ?? calls.session(id)}
       actions={<><Button onClick={() => navigate(conversation)}>Conversation</Button><Button onClick={compare}>Compare…</Button></>}
@@ -63,6 +60,7 @@ export function RunFrame({ id, run, tab, session, message, status, note, call, c
           </Link>
         ))}
       </nav>
+      {note && <p className="-mt-2 mb-4 max-w-[68ch] text-pretty text-soft">{note}</p>}
       {children}
     </Screen>
   );
