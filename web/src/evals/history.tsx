@@ -39,6 +39,7 @@ export function History({ app, set }: { app: string; set?: string }) {
                 <span className="text-good">{one.passed} passed</span>{one.failed > 0 && <span className="text-bad">, {one.failed} failed</span>}
               </Link>{' '}
               <When time={one.creationTimestamp} />
+              {Object.keys(one.scores).length > 0 && <span className="block text-xs whitespace-normal text-soft sm:hidden">{metrics.filter((m) => one.scores[m] !== undefined).map((m) => `${metricName(m)} ${number(one.scores[m])}`).join(', ')}</span>}
               {one.variantsId && <Link href={toEvals.variants(app, one.evalSetId, one.variantsId)} className="block max-w-[260px] truncate font-mono text-2xs leading-5 text-soft hover:underline max-sm:max-w-[200px]">{variantName(one.variant ?? {})}</Link>}
             </td>
             {!set && <td className="px-2 py-1.5">{one.evalSetId}</td>}

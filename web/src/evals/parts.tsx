@@ -28,6 +28,9 @@ const short: Record<string, string> = {
 /** A metric in one word. */
 export const metricName = (name: string) => short[name] ?? name;
 
+/** Why a case has not passed, with metrics in one word. */
+export const whyText = (why: string) => why.replaceAll(/(^|; )(\w+)(?= (is|could not be) )/g, (_, before: string, name: string) => before + metricName(name));
+
 /** The scores of a case or of a turn, each with what explains it. */
 export function Scores({ list }: { list: Score[] }) {
   return (

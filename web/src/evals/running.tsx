@@ -6,7 +6,7 @@ import { Link, to } from '../router';
 import { Action, Status } from '../ui/parts';
 import { say } from '../ui/toast';
 import { evalCalls, toEvals, type Progress } from './api';
-import { Verdict } from './parts';
+import { Verdict, whyText } from './parts';
 
 /** How many of the cases that did not pass are listed while an evaluation runs. */
 const mostFailed = 20;
@@ -63,7 +63,7 @@ export function RunningNow({ app, set, table }: { app: string; set?: string; tab
             <li key={i} className="flex flex-wrap items-center gap-x-2">
               <Verdict status={c.finalEvalStatus} />
               <b className="font-semibold">{c.evalId}</b>
-              <span className="min-w-0 text-soft [overflow-wrap:anywhere]">{c.why}</span>
+              <span className="min-w-0 text-soft [overflow-wrap:anywhere]">{whyText(c.why ?? '')}</span>
               {c.sessionId && <Link href={to.session({ app, user: c.userId ?? '', session: c.sessionId })} title={`The session of ${c.evalId}`} className="touch text-accent underline">Show the session</Link>}
             </li>
           ))}
