@@ -74,7 +74,7 @@ export default function SetScreen({ app, set }: { app: string; set: string }) {
               <td className="px-2 py-1.5 text-right font-mono text-xs leading-5 max-sm:hidden">{c.conversation?.length ?? ''}</td>
               <td className="px-2 py-1.5 text-right font-mono text-xs leading-5 max-md:hidden">{c.conversation?.flatMap(toolsOfTurn).length ?? ''}</td>
               <td className="px-2 py-1.5 max-md:hidden">{c.creationTimestamp ? <When time={c.creationTimestamp} /> : ''}</td>
-              <td className="py-0.5 pr-2 text-right"><Button tone="quiet" icon="trash" bare title={`Delete ${c.evalId}`} onClick={() => setDeleting(c)}>Delete</Button></td>
+              <td className="py-0.5 pr-2 text-right max-md:*:-mt-1"><Button tone="quiet" icon="trash" bare title={`Delete ${c.evalId}`} onClick={() => setDeleting(c)}>Delete</Button></td>
             </tr>
           )} />
         </Table>

@@ -134,7 +134,7 @@ function OperationView({ operation, doc, back }: { operation: Operation; doc: Js
         </div>}
         {operation.bodyType && (
           <Field label={`body, ${operation.bodyType}`}>
-            <textarea rows={Math.min(14, Math.max(4, body.split('\n').length))} spellCheck={false} className="field w-full font-mono text-xs" value={body} onChange={(e) => setBody(e.target.value)} />
+            <textarea rows={Math.min(14, Math.max(4, body.split('\n').length))} spellCheck={false} className="field field-sizing-content max-h-[min(60vh,480px)] min-h-[82px] w-full font-mono text-xs" value={body} onChange={(e) => setBody(e.target.value)} />
           </Field>
         )}
         {problem && <p role="alert" className="text-bad">{problem}</p>}

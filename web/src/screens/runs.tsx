@@ -21,7 +21,7 @@ import { Virtual } from '../ui/virtual';
 import { SavedFilters } from './savedsearches';
 import { useTitles } from './titles';
 
-const columns: Column[] = [{ name: 'status' }, { name: 'session' }, { name: 'run', from: 'md' }, { name: 'tokens', from: 'sm', end: true }, { name: 'took', from: 'sm', end: true }, { name: 'started', from: 'sm' }];
+const columns: Column[] = [{ name: 'status', marks: true }, { name: 'session' }, { name: 'run', from: 'md' }, { name: 'tokens', from: 'sm', end: true }, { name: 'took', from: 'sm', end: true }, { name: 'started', from: 'sm' }];
 const groups = ['running', 'queued', 'waiting', 'completed', 'failed', 'cancelled'] as const;
 
 export default function RunsScreen({ app, user }: { app: string; user: string }) {
@@ -109,7 +109,7 @@ export default function RunsScreen({ app, user }: { app: string; user: string })
               <td className="px-2 py-1.5 text-right font-mono text-2xs leading-5 whitespace-nowrap text-soft max-sm:hidden">{run.usageMetadata?.totalTokenCount === undefined ? '' : count(run.usageMetadata.totalTokenCount)}<CostText cost={sumCosts([run])} className="block text-faint" /></td>
               <td className="px-2 py-1.5 text-right font-mono text-2xs leading-5 whitespace-nowrap text-soft max-sm:hidden">{run.status !== 'queued' && seconds(run.endTime === undefined ? sinceTime(run.createTime) : run.endTime - run.createTime)}</td>
               <td className="px-2 py-1.5 max-sm:hidden"><When time={run.createTime} /></td>
-              <td className="py-0.5 pr-2 text-right">
+              <td className="py-0.5 pr-2 text-right max-md:*:-mt-1">
                 {(run.status === 'running' || run.status === 'queued') && (
                   <Action item={run.id} tone="danger" icon="stop" call={calls.cancelRun(keyOf(run), run.id)} onClick={() => cancel(run)}>Cancel</Action>
                 )}

@@ -24,7 +24,7 @@ import { SavedSearches } from './savedsearches';
 import { DeleteDialog, EditDialog, sessionItems, useSessionActions, type SessionDialog } from './sessionactions';
 import { ShareDialog } from './sharedialog';
 
-const columns: Column[] = [{ name: 'title' }, { name: 'labels', from: 'md' }, { name: 'last run', from: 'sm' }, { name: 'events', from: 'sm' }, { name: 'changed' }];
+const columns: Column[] = [{ name: 'title', marks: true }, { name: 'labels', from: 'md' }, { name: 'last run', from: 'sm' }, { name: 'events', from: 'sm', end: true }, { name: 'changed' }];
 
 export default function SessionsScreen({ app, user }: { app: string; user: string }) {
   const search = useQuery().get('q') ?? '';
@@ -143,7 +143,7 @@ function SessionRow({ row, measured, parent, id, pick, marked, mark }: RowProps)
       <td className="px-2 py-1.5 max-sm:hidden">{status && <Status value={status} />}</td>
       <td className="px-2 py-1.5 text-right font-mono text-2xs leading-5 text-soft max-sm:hidden" data-events>{eventCount}</td>
       <td className="px-2 py-1.5"><When time={session.lastUpdateTime} /></td>
-      <td className="py-0.5 pr-2 text-right">
+      <td className="py-0.5 pr-2 text-right max-md:*:-mt-1">
         <Menu trigger={<Button tone="quiet" icon="more" bare title={`Actions for ${title}`}>{`Actions for ${title}`}</Button>} items={items} />
         {kept.dialog}
         <EditDialog open={open === 'edit'} onClose={() => setOpen(undefined)} id={id} state={state} />

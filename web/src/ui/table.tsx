@@ -8,6 +8,8 @@ export interface Column {
   from?: 'sm' | 'md';
   /** It has numbers, at its right edge. */
   end?: boolean;
+  /** It has a box to mark the row before its text. */
+  marks?: boolean;
 }
 
 const room = { sm: 'max-sm:hidden', md: 'max-md:hidden' };
@@ -20,7 +22,7 @@ export function Table({ columns, rows, children }: { columns: Column[]; rows?: n
         <thead>
           <tr className="label text-left">
             {columns.map((column, i) => (
-              <th key={column.name} className={`py-1.5 font-normal ${i === 0 ? 'px-4' : 'px-2'} ${column.end ? 'text-right' : ''} ${column.from ? room[column.from] : ''}`}>{column.name}</th>
+              <th key={column.name} className={`py-1.5 font-normal ${column.marks ? 'pr-4 pl-9' : i === 0 ? 'px-4' : 'px-2'} ${column.end ? 'text-right' : ''} ${column.from ? room[column.from] : ''}`}>{column.name}</th>
             ))}
             <th className="w-10"><span className="sr-only">Actions</span></th>
           </tr>

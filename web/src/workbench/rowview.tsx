@@ -118,6 +118,7 @@ function EventRow(props: LogProps & { row: Row & { kind: 'event' } }) {
     if (sent && selected === event.id) setQuery({ event: undefined, run: undefined }); // the run that goes on is of interest now
     return sent;
   };
+  const empty = row.sameAuthor && aborted && partsOf(event).length === 0; // but for the line that says that the run was stopped
   const last = snapshot.events[row.index + 1]?.invocationId !== event.invocationId;
   const first = last ? snapshot.events.find((e) => e.invocationId === event.invocationId && e.author === 'user') : undefined;
   return (
@@ -156,7 +157,7 @@ function EventRow(props: LogProps & { row: Row & { kind: 'event' } }) {
         ))}
         {row.queued && <Action tone="quiet" icon="close" call={calls.cancelRun(model.key, event.invocationId)} onClick={() => void model.withdraw(event.invocationId)} className="-ml-2.5">Withdraw</Action>}
         {last && run && (run.status === 'failed' || run.status === 'cancelled') && (
-          <p className={`mt-1 flex flex-wrap items-center gap-2 text-sm ${run.status === 'failed' ? 'text-bad' : 'text-faint'}`}>
+          <p className={`flex flex-wrap items-center gap-2 text-sm ${empty && run.status === 'cancelled' ? '-mt-1 max-md:-mt-2' : 'mt-1'} ${run.status === 'failed' ? 'text-bad' : 'text-faint'}`}>
             <Status value={run.status} />
             <span className="min-w-0">{run.status === 'cancelled' ? 'This run was stopped.' : run.error?.reported ? 'This turn has no answer.' : run.error?.message}</span>
             {first && <Action tone="quiet" icon="retry" call={() => model.againCalls(event.invocationId, partsOf(first))} disabled={busy} onClick={() => again(event, partsOf(first))}>Retry</Action>}

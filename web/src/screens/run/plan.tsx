@@ -148,7 +148,7 @@ export function CallList({ recording, plan, choice, set, effects }: { recording:
                   {repeats && <span data-repeats className="text-2xs font-semibold text-bad">repeats its effect</span>}
                   <span className="ml-auto flex items-baseline gap-3">
                     {step.ms > 0 && <span className="font-mono text-2xs text-faint">{seconds(step.ms / 1000)}</span>}
-                    <span className={`font-mono text-2xs ${replaced ? 'text-accent' : live ? 'font-semibold text-wait' : 'text-faint'}`}>{replaced ? 'your result' : live ? (step.kind === 'tool' ? 'called again' : 'asked again') : 'recorded'}</span>
+                    <span className={`min-w-[12ch] font-mono text-2xs ${replaced ? 'text-accent' : live ? 'font-semibold text-wait' : 'text-faint'}`}>{replaced ? 'your result' : live ? (step.kind === 'tool' ? 'called again' : 'asked again') : 'recorded'}</span>
                   </span>
                 </summary>
               )}>

@@ -103,7 +103,7 @@ function Ready({ id, run, recording, original }: { id: Key; run: string; recordi
   );
 }
 
-const columns: Column[] = [{ name: 'variant' }, { name: 'status', from: 'sm' }, { name: 'calls', from: 'md', end: true }, { name: 'tokens', from: 'sm', end: true }, { name: 'took', from: 'sm', end: true }];
+const columns: Column[] = [{ name: 'variant', marks: true }, { name: 'status', from: 'sm' }, { name: 'calls', from: 'md', end: true }, { name: 'tokens', from: 'sm', end: true }, { name: 'took', from: 'sm', end: true }];
 
 function Results({ id, original, list, marked, mark }: { id: Key; original: Turn; list: Variant[]; marked: ReadonlySet<string>; mark: (session: string, is: boolean) => void }) {
   const priced = [original, ...list.map((v) => v.turn)].some((t) => t && (t.cost.usd !== undefined || t.cost.unpriced > 0));
