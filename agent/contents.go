@@ -83,7 +83,7 @@ func (b *builder) addEvent(ev *event.Event, branch string, silent bool) {
 	}
 	if b.trail != nil {
 		for _, c := range b.out[before:] {
-			b.trail.saw(c, sourceOf(ev, b.agent))
+			b.trail.saw(c, source{agentrt.SourceOf(ev, b.agent), ev.ID})
 		}
 	}
 }
@@ -236,36 +236,9 @@ func (b *builder) place(p *event.Part) {
 
 // addContext adds what another agent said and did.
 func (b *builder) addContext(ev *event.Event) {
-	if c := asContext(ev); c != nil {
+	if c := agentrt.AsContext(ev); c != nil {
 		b.add(c)
 	}
-}
-
-// asContext returns what another agent said and did as a message of the user; nil if it
-// would be empty.
-func asContext(ev *event.Event) *event.Content {
-	c := &event.Content{Role: event.RoleUser, Parts: []*event.Part{{Text: "For context:"}}}
-	for _, p := range ev.Content.Parts {
-		switch {
-		case p.Thought:
-		case p.FunctionCall != nil:
-			c.Parts = append(c.Parts, &event.Part{Text: fmt.Sprintf("[%s] called tool `%s` with parameters: %s", ev.Author, p.FunctionCall.Name, p.FunctionCall.Args)})
-		case p.FunctionResponse != nil:
-			c.Parts = append(c.Parts, &event.Part{Text: fmt.Sprintf("[%s] tool `%s` returned result: %s", ev.Author, p.FunctionResponse.Name, p.FunctionResponse.Response)})
-		case p.ExecutableCode != nil:
-			c.Parts = append(c.Parts, &event.Part{Text: fmt.Sprintf("[%s] ran code: %s", ev.Author, p.ExecutableCode.Code)})
-		case p.CodeExecutionResult != nil:
-			c.Parts = append(c.Parts, &event.Part{Text: fmt.Sprintf("[%s] the code returned: %s", ev.Author, p.CodeExecutionResult.Output)})
-		case p.IsText():
-			c.Parts = append(c.Parts, &event.Part{Text: fmt.Sprintf("[%s] said: %s", ev.Author, p.Text)})
-		default:
-			c.Parts = append(c.Parts, p)
-		}
-	}
-	if len(c.Parts) == 1 {
-		return nil
-	}
-	return c
 }
 
 // isolated reports whether an event belongs to another isolation scope.

@@ -96,6 +96,21 @@ func TestOriginsAfterCopies(t *testing.T) {
 	}
 }
 
+// A tool of the client is not said to be of a toolset.
+func TestOriginOfClientTools(t *testing.T) {
+	t.Parallel()
+	o := &recordingObserver{}
+	log := agentrt.NewPrivateLog(nil, []*event.Event{{ID: "1", InvocationID: "e-before", Author: event.User, Content: event.Text(event.RoleUser, "yes")}})
+	inv := &agentrt.Invocation{App: "app", User: "u", Session: "s", ID: "e-1", Log: log, MaxModelCalls: 5, Observer: o, Tools: []tool.Declaration{{Name: "paint"}}}
+	if err := inv.Start(t.Context(), mustLLM(agent.LLMConfig{Name: "a", Model: scripted.New(scripted.Say("ok"))}), log.Emit); err != nil {
+		t.Fatal(err)
+	}
+	want := `[{"path":"config.tools[0]","origin":"tool of the client"},{"path":"contents[0]","origin":"message of the user","event":"1"}]`
+	if len(o.origins) != 1 || o.origins[0] != want {
+		t.Errorf("the origins are\n%v, want\n%s", o.origins, want)
+	}
+}
+
 // What is shown of requests does not have large files in it, but for a note.
 func TestLargeFilesAreNotShown(t *testing.T) {
 	t.Parallel()

@@ -396,7 +396,7 @@ func (t *remoteRun) message(who string) *RemoteMessage {
 			continue
 		}
 		if ev.Author != event.User {
-			if other := asContext(ev); other != nil {
+			if other := agentrt.AsContext(ev); other != nil {
 				m.Parts = append(m.Parts, other.Parts...)
 			}
 			continue

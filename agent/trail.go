@@ -42,8 +42,11 @@ func (l *llm) trail(ctx *Context) *trail {
 		return nil
 	}
 	t := &trail{contents: map[*event.Content]source{}, tools: map[string]string{}}
-	for name := range ctx.box.tools {
+	for name, one := range ctx.box.tools {
+		_, ofClient := one.(clientTool)
 		switch {
+		case ofClient:
+			t.tools[name] = "tool of the client"
 		case name == transferTool:
 			t.tools[name] = "transfer of agent " + ctx.agent.name
 		case l.own.tools[name] != nil:
@@ -245,22 +248,6 @@ func (t *trail) origins(req *model.Request) []byte {
 		list = append(list, origin{Path: fmt.Sprintf("contents[%d]", i), Origin: from.by, Event: from.event})
 	}
 	return rawJSON(list)
-}
-
-// sourceOf is what an event is to the model of an agent.
-func sourceOf(ev *event.Event, agent string) source {
-	by := "said by agent " + ev.Author
-	switch answers := len(ev.FunctionResponses()) > 0; {
-	case ev.Author == event.User && answers:
-		by = "answer of the user"
-	case ev.Author == event.User:
-		by = "message of the user"
-	case ev.Author != agent:
-		by = "what agent " + ev.Author + " said and did, as a story"
-	case answers:
-		by = "results of tools"
-	}
-	return source{by, ev.ID}
 }
 
 // changer is the name of the plugin whose hook before the model comes at a place;

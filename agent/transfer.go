@@ -8,12 +8,13 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/parley-run/parley/internal/agentrt"
 	"github.com/parley-run/parley/internal/wire"
 	"github.com/parley-run/parley/tool"
 )
 
 // transferTool is the name of the tool with which a model hands over.
-const transferTool = "transfer_to_agent"
+const transferTool = agentrt.TransferTool
 
 // transfer is the tool with which the agent's model can hand the conversation
 // to another agent, and the instruction about it; nil when there is no

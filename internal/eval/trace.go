@@ -135,6 +135,7 @@ func (f files) dropTraces() error {
 // saidAttributes are those of spans with what models and tools were sent and have answered.
 var saidAttributes = []string{
 	"gcp.vertex.agent.llm_request", "gcp.vertex.agent.llm_response", "gcp.vertex.agent.tool_call_args", "gcp.vertex.agent.tool_response",
+	"parley.request_origins",
 }
 
 // Spans returns the spans of the session of a case, of the runs that are not known, each as

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/parley-run/parley/event"
-	"github.com/parley-run/parley/internal/wire"
 	"github.com/parley-run/parley/replay"
 	"github.com/parley-run/parley/session"
 )
@@ -101,6 +100,7 @@ type tracer struct {
 	of      *original
 	content bool
 	refs    references
+	client  []replay.Declaration // the tools of the client
 	spans   []*Span
 }
 
@@ -113,6 +113,7 @@ func (t *tracer) run(list []*session.Recording) bool {
 		if err != nil {
 			return false
 		}
+		t.client = r.Tools
 		root := t.add(nil, "invocation", began, began, map[string]any{
 			"gen_ai.conversation.id": row.Key.ID, "parley.app": row.Key.App, "parley.run.status": string(row.Status), "parley.recorded": true,
 		})
@@ -207,33 +208,11 @@ func (t *tracer) step(parent *Span, s *storedStep, start, end time.Time, id stri
 			}
 		}
 	}
-	t.say(attributes, "gcp.vertex.agent.llm_request", requestOf(s))
+	request, origins := t.request(s)
+	t.say(attributes, "gcp.vertex.agent.llm_request", request)
+	t.say(attributes, "parley.request_origins", origins)
 	t.say(attributes, "gcp.vertex.agent.llm_response", s.Output)
 	t.add(parent, "generate_content "+s.Name, start, end, attributes)
-}
-
-// requestOf returns the request to a model, with the contents that are new in it: the others follow from the log.
-func requestOf(s *storedStep) json.RawMessage {
-	if s.Step.Request == nil {
-		return nil
-	}
-	config := map[string]json.RawMessage{}
-	_ = json.Unmarshal(s.Step.Request.Config, &config) // there may be none
-	if text := s.Step.Request.Instruction; text != "" {
-		config["systemInstruction"] = wire.Quote(nil, text)
-	}
-	if len(s.Step.Request.Tools) > 0 {
-		config["tools"] = slices.Concat([]byte(`[{"functionDeclarations":`), s.Step.Request.Tools, []byte(`}]`))
-	}
-	doc, err := json.Marshal(struct {
-		Model    string                     `json:"model"`
-		Contents []json.RawMessage          `json:"contents"`
-		Config   map[string]json.RawMessage `json:"config"`
-	}{s.Name, s.Step.Request.Added, config})
-	if err != nil {
-		return nil
-	}
-	return doc
 }
 
 func (t *tracer) say(attributes map[string]any, name string, doc json.RawMessage) {

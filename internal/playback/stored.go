@@ -45,6 +45,9 @@ type storedRequest struct {
 	As int `json:"as"`
 	// Parts are the numbers of the parts that have them.
 	Parts []int `json:"parts"`
+
+	// from are the events that Added is made of, if they are known; nil where they are not.
+	from []*event.Event
 }
 
 // read decodes a recording with its parts.
@@ -206,6 +209,7 @@ func (r *references) request(before []*storedStep, s *storedStep) error {
 			s.Agent, s.Name = step.Agent, step.Name
 		}
 	}
+	req.from = make([]*event.Event, len(req.Added))
 	for i, c := range req.Added {
 		if len(c) == 0 || c[0] == '{' {
 			continue
@@ -225,6 +229,7 @@ func (r *references) request(before []*storedStep, s *storedStep) error {
 		if ev.Content == nil {
 			return errReference
 		}
+		req.from[i] = ev
 		if req.Added[i], err = ev.Content.MarshalJSON(); err != nil {
 			return err
 		}
