@@ -207,6 +207,8 @@ type drain struct {
 	req     model.Request // part of d, which saves an allocation (BenchmarkRun in package bench)
 	step    *observedStep
 	said    *model.Response // the complete response, before callbacks change it
+	used    *event.Usage    // so far, as pieces say
+	version string          // of the model, as that piece says
 	whole   *model.Response
 	failure error // of the model
 	err     error // of anything else
@@ -224,6 +226,9 @@ func (d *drain) generate(req *model.Request, step *observedStep) (whole *model.R
 		e.Ask(ctx, ctx.place(), asked, req, d.take)
 	} else {
 		asked.Generate(ctx, req)(d.take)
+	}
+	if d.said == nil { // the call was stopped, or has failed
+		ctx.inv.unseen(d.version, d.used)
 	}
 	if d.err == nil && d.whole == nil && d.failure == nil {
 		d.failure = errors.New("it ended without an answer")
@@ -269,6 +274,9 @@ func (d *drain) take(resp *model.Response, err error) bool {
 	}
 	if resp.Partial {
 		d.step.receivedPiece()
+		if resp.Usage != nil {
+			d.used, d.version = resp.Usage, resp.ModelVersion
+		}
 	} else {
 		d.said = resp
 		if d.failure = bounded.CheckCalls(d.ctx, countCalls(resp.Content)); d.failure != nil {
@@ -289,7 +297,7 @@ func (d *drain) take(resp *model.Response, err error) bool {
 		d.pieceID = event.NewID()
 	}
 	piece := d.ctx.fromResponse(resp)
-	piece.ID = d.pieceID
+	piece.ID, piece.Usage = d.pieceID, nil // readers add up what events say
 	piece.Content = d.names.replace(d.ctx.inv, piece.Content)
 	d.err = d.emit(piece)
 	return d.err == nil

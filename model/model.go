@@ -91,8 +91,10 @@ type Response struct {
 
 	FinishReason string
 	ModelVersion string
-	Usage        *event.Usage
-	Interrupted  bool
+	// Usage of a part is that of the call so far. It counts if the call ends without a
+	// complete response.
+	Usage       *event.Usage
+	Interrupted bool
 	// CustomMetadata and Extra become the members of the same names of the event
 	// with the response.
 	CustomMetadata map[string]json.RawMessage

@@ -71,8 +71,8 @@ type Invocation struct {
 	// make another one, or nil. It may be nil.
 	Budget func() *Failure
 	// Unseen receives the usage of model calls whose responses are not emitted:
-	// those of agents that are used as tools, and refusals that a plugin
-	// replaced. version is the ModelVersion of the response. It may be nil.
+	// those of agents that are used as tools, refusals that a plugin replaced, and
+	// calls that were stopped or have failed. version is the ModelVersion of the response. It may be nil.
 	Unseen func(version string, usage *event.Usage)
 	// Call is made instead of asking a model; nil for a run that answers the message.
 	Call *ToolCall

@@ -3,6 +3,7 @@ package run_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"iter"
 	"log/slog"
 	"os"
@@ -194,5 +195,48 @@ func TestCostOfAgentsThatAreTools(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, row.Models); diff != "" {
 		t.Errorf("by model (-want +got):\n%s", diff)
+	}
+}
+
+// A call that ends without an answer, because the run is cancelled or the model fails,
+// costs what its pieces say.
+func TestCostOfBrokenCalls(t *testing.T) {
+	t.Parallel()
+	for name, fail := range map[string]bool{"cancelled": false, "failed": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			said := make(chan struct{})
+			root := llm(scripted.Func(func(ctx context.Context, _ *model.Request) iter.Seq2[*model.Response, error] {
+				return func(yield func(*model.Response, error) bool) {
+					for n := range int64(3) {
+						piece := &model.Response{Partial: true, Content: event.Text(event.RoleModel, "word "), ModelVersion: "dear", Usage: &event.Usage{Prompt: 20, Candidates: n, Total: 20 + n}}
+						if !yield(piece, nil) {
+							return
+						}
+					}
+					close(said)
+					if !fail {
+						<-ctx.Done()
+					}
+					yield(nil, errors.New("the connection broke"))
+				}
+			}))
+			h, _, _ := priced(t, memstore.New(0), run.Limits{}, root, 1)
+			r, err := h.Start(t.Context(), run.Request{Key: at(0), Message: event.Text(event.RoleUser, "hello"), Stream: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			<-said
+			if !fail {
+				if err := r.Cancel(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			row, _ := h.ends(r)
+			want := []session.ModelUsage{{Model: "dear", Tokens: event.Usage{Prompt: 20, Candidates: 2, Total: 22}, Cost: session.Cost{Nanos: 22 * cent}}}
+			if diff := cmp.Diff(want, row.Models); diff != "" {
+				t.Errorf("by model (-want +got):\n%s", diff)
+			}
+		})
 	}
 }

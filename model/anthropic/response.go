@@ -78,7 +78,7 @@ func (a *answer) piece(b *block, text string) *model.Response {
 	if text == "" || b.kind != "text" && b.kind != "thinking" {
 		return nil
 	}
-	return &model.Response{Partial: true, ModelVersion: a.version, Content: &event.Content{
+	return &model.Response{Partial: true, ModelVersion: a.version, Usage: a.tokens(), Content: &event.Content{
 		Role: event.RoleModel, Parts: []*event.Part{{Text: text, Thought: b.kind == "thinking"}},
 	}}
 }

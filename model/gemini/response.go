@@ -56,7 +56,7 @@ func (a *answer) add(chunk *genai.GenerateContentResponse) *model.Response {
 	if len(said) == 0 {
 		return nil
 	}
-	return &model.Response{Partial: true, Content: &event.Content{Role: event.RoleModel, Parts: said}, ModelVersion: a.version}
+	return &model.Response{Partial: true, Content: &event.Content{Role: event.RoleModel, Parts: said}, ModelVersion: a.version, Usage: usage(a.usage)}
 }
 
 // join appends text to the previous text. A signature ends a part, because it is

@@ -159,7 +159,7 @@ func (a *answer) add(ctx context.Context, doc []byte) (*model.Response, error) {
 	if piece.Parts == nil {
 		return nil, nil
 	}
-	return &model.Response{Partial: true, Content: piece, ModelVersion: a.version}, nil
+	return &model.Response{Partial: true, Content: piece, ModelVersion: a.version, Usage: a.usage}, nil
 }
 
 // call adds a call or a piece of one. Some servers send whole calls without an
