@@ -50,6 +50,9 @@ var OpenBackend = open
 // SetNewPool has backends take their connections from elsewhere.
 func SetNewPool(f func(context.Context, *pgxpool.Config) (*pgxpool.Pool, func(), error)) { newPool = f }
 
+// Stores that tests open are patient: on a busy machine, it takes long to make the tables.
+func init() { patience = 2 * time.Minute }
+
 // SetPatience is for tests that do not have as much.
 func (s *backend) SetPatience(d time.Duration) { s.patience = d }
 
@@ -126,6 +129,13 @@ type Many = many
 
 // SetWait is for tests on a machine that is busy.
 func (m *many) SetWait(d time.Duration) { m.wait = d }
+
+// SetPatience is that of all databases.
+func (m *many) SetPatience(d time.Duration) {
+	for _, s := range m.members {
+		s.SetPatience(d)
+	}
+}
 
 // AlwaysTogether is that of all databases.
 func (m *many) AlwaysTogether() {

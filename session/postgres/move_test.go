@@ -455,6 +455,7 @@ func TestOneOfTwoDown(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = server.Close() })
 	m := openParts(t, empty(t, pgtest.Quick(t).Database(t))+","+server.URL())
+	m.SetPatience(15 * time.Second) // what needs the one that is down takes that long
 	var up, down session.Key
 	for i := 0; up.ID == "" || down.ID == ""; i++ {
 		if m.HomeOf(userKey(i)) == 0 {

@@ -15,10 +15,11 @@ import (
 	"github.com/parley-run/parley/session"
 )
 
+// patience is how long a call is repeated while the database is unavailable, and the
+// timeout of one attempt: if packets are dropped, there is no error. Only tests change it.
+var patience = 15 * time.Second
+
 const (
-	// patience is how long a call is repeated while the database is unavailable,
-	// and the timeout of one attempt: if packets are dropped, there is no error.
-	patience  = 15 * time.Second
 	firstWait = 5 * time.Millisecond
 	lastWait  = 250 * time.Millisecond
 )
