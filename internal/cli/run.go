@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
-	"slices"
 	"strings"
 	"syscall"
 
@@ -187,14 +186,14 @@ func converse(ctx context.Context, env *Env, cfg parley.Config, opts runOptions)
 func (c *chat) find(ctx context.Context, last bool) (*session.Session, error) {
 	sessions := c.server.Sessions()
 	if c.session == "" && last {
-		list, _, err := sessions.List(ctx, c.app, c.user, session.Page{Size: 100})
+		latest, err := c.latest(ctx)
 		if err != nil {
 			return nil, err
 		}
-		if len(list) == 0 {
+		if latest == nil {
 			return nil, fmt.Errorf("%s has no session of %s to continue: leave --resume out", c.user, c.app)
 		}
-		c.session = slices.MaxFunc(list, func(a, b *session.Session) int { return a.Updated.Compare(b.Updated) }).ID
+		c.session = latest.ID
 	}
 	if c.session == "" {
 		c.session = ident.Session()
@@ -205,6 +204,28 @@ func (c *chat) find(ctx context.Context, last bool) (*session.Session, error) {
 		return nil, nil
 	}
 	return found, err
+}
+
+// latest returns the session of the user that changed last, or nil if there is none.
+// Replays are left out: they repeat a conversation, and are not a part of it. Lists are
+// in the order of creation, so that any page can have it.
+func (c *chat) latest(ctx context.Context) (*session.Session, error) {
+	var latest *session.Session
+	for page := (session.Page{Size: 100}); ; {
+		list, next, err := c.server.Sessions().List(ctx, c.app, c.user, page)
+		if err != nil {
+			return nil, err
+		}
+		for _, one := range list {
+			if replay := one.Origin != nil && one.Origin.Replay != ""; !replay && (latest == nil || one.Updated.After(latest.Updated)) {
+				latest = one
+			}
+		}
+		if next == "" {
+			return latest, nil
+		}
+		page.Token = next
+	}
 }
 
 // resume shows the last turn of a session, and finds the calls that wait for an answer.

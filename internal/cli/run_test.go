@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"os"
@@ -19,6 +20,8 @@ import (
 	"github.com/parley-run/parley"
 	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/model/offline"
+	"github.com/parley-run/parley/replay"
+	"github.com/parley-run/parley/session"
 	"github.com/parley-run/parley/tool"
 )
 
@@ -225,5 +228,58 @@ func TestRunSaysErrorsOnce(t *testing.T) {
 	}
 	if _, _, stderr := command(t, nil, "run", dir); strings.Count(stderr, "does not work") != 1 {
 		t.Errorf("it says %q", stderr)
+	}
+}
+
+// The session to continue is the one that changed last, wherever it is in the list, and
+// not the repetition of one.
+func TestLatestSession(t *testing.T) {
+	s := newService(t, nil)
+	run := s.say(t, "one", "Hello")
+	if _, err := run.Wait(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	latest := func(want string) {
+		t.Helper()
+		talk := &chat{server: s.Server, app: "assistant", user: "user"}
+		if _, err := talk.find(t.Context(), true); err != nil || talk.session != want {
+			t.Errorf("it continues %q, want %q: %v", talk.session, want, err)
+		}
+	}
+	key := session.Key{App: "assistant", User: "user", ID: "one"}
+	if _, err := s.Replay(t.Context(), key, run.ID(), replay.Plan{}); err != nil {
+		t.Fatal(err)
+	}
+	latest("one")
+	for i := range 120 { // more than a page
+		key.ID = fmt.Sprint("later", i)
+		if _, err := s.Sessions().Create(t.Context(), parley.NewSession{Key: key}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	latest("later119")
+	if _, err := s.say(t, "one", "Hello again").Wait(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	latest("one")
+}
+
+// A user who only has repetitions has nothing to continue.
+func TestNoSessionToContinue(t *testing.T) {
+	s := newService(t, nil)
+	run := s.say(t, "one", "Hello")
+	if _, err := run.Wait(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	key := session.Key{App: "assistant", User: "user", ID: "one"}
+	if _, err := s.Replay(t.Context(), key, run.ID(), replay.Plan{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Sessions().Delete(t.Context(), key); err != nil {
+		t.Fatal(err)
+	}
+	talk := &chat{server: s.Server, app: "assistant", user: "user"}
+	if _, err := talk.find(t.Context(), true); err == nil || !strings.Contains(err.Error(), "user has no session of assistant to continue") {
+		t.Errorf("%q: %v", talk.session, err)
 	}
 }
