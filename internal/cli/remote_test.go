@@ -18,6 +18,7 @@ import (
 	"github.com/parley-run/parley"
 	"github.com/parley-run/parley/agent"
 	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/replay"
 	"github.com/parley-run/parley/session"
 )
 
@@ -176,6 +177,41 @@ func TestSessionsAndRuns(t *testing.T) {
 				t.Error(err)
 			}
 		})
+	}
+}
+
+// A session that repeats a run is told from the one with the run: in lists and when it is
+// shown, with and without the routes of developers.
+func TestReplaysAreMarked(t *testing.T) {
+	for _, ui := range []bool{true, false} {
+		s := newService(t, func(cfg *parley.Config) { cfg.UI.Enabled = ui })
+		run := s.say(t, "one", "Hello there")
+		if _, err := run.Wait(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Sessions().Fork(t.Context(), session.Key{App: "assistant", User: "user", ID: "one"}, parley.Fork{ID: "fork"}); err != nil {
+			t.Fatal(err)
+		}
+		report, err := s.Replay(t.Context(), session.Key{App: "assistant", User: "user", ID: "one"}, run.ID(), replay.Plan{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		do, contains := s.command(t, []string{"PARLEY_SERVER=" + s.url}, "sessions")
+		list := do(ExitOK, "list")
+		contains(list, "replay of one")
+		for line := range strings.Lines(list) {
+			if strings.HasPrefix(line, report.Session) != strings.Contains(line, "replay of one") {
+				t.Errorf("with UI %v, it lists %s", ui, line)
+			}
+		}
+		contains(do(ExitOK, "show", report.Session), "replay of  the run "+run.ID()+" of the session one\n")
+		for _, id := range []string{"one", "fork"} {
+			if got := do(ExitOK, "show", id); strings.Contains(got, "replay") {
+				t.Errorf("it shows %s", got)
+			}
+		}
+		contains(do(ExitOK, "list", "--json"), `"replayOf":"`+run.ID()+`"`)
+		contains(do(ExitOK, "show", report.Session, "--json"), `"replayOf":"`+run.ID()+`"`)
 	}
 }
 

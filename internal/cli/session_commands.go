@@ -58,9 +58,16 @@ func remoteCommand(env *Env, cmd *cobra.Command, do func(ctx context.Context, c 
 // sessionDocument is a session as the server sends it.
 type sessionDocument struct {
 	ID             string            `json:"id"`
+	ForkedFrom     forkedFrom        `json:"forkedFrom"`
 	State          session.State     `json:"state"`
 	Events         []json.RawMessage `json:"events"`
 	LastUpdateTime float64           `json:"lastUpdateTime"`
+}
+
+// forkedFrom is where a session comes from; empty for one that is not a fork.
+type forkedFrom struct {
+	Session string `json:"sessionId"`
+	Replay  string `json:"replayOf"` // the run that the session repeats
 }
 
 // sessionOverview is a session in a list. Servers without the routes of developers send
@@ -81,8 +88,9 @@ func newSessionsList(env *Env) *cobra.Command {
 	cmd := remoteCommand(env, &cobra.Command{
 		Use:   "list",
 		Short: "List the sessions of a user",
-		Long:  "List the sessions of a user, the newest first.",
-		Args:  takes(0),
+		Long: `List the sessions of a user, the newest first. The title of a session that parley
+replay has made says which session it repeats.`,
+		Args: takes(0),
 	}, func(ctx context.Context, c *client, _ []string) error {
 		if most < 1 {
 			return &usageError{"--limit must be at least 1"}
@@ -121,7 +129,11 @@ func newSessionsList(env *Env) *cobra.Command {
 			if o.EventCount > 0 {
 				events = fmt.Sprint(o.EventCount)
 			}
-			rows.row(o.Session.ID, moment(o.Session.LastUpdateTime), events, o.Status, cut(o.Title, 60))
+			title := cut(o.Title, 60)
+			if from := o.Session.ForkedFrom; from.Replay != "" {
+				title = strings.TrimSuffix("replay of "+from.Session+": "+title, ": ")
+			}
+			rows.row(o.Session.ID, moment(o.Session.LastUpdateTime), events, o.Status, title)
 		}
 		return rows.flush()
 	})
@@ -163,6 +175,9 @@ func showSession(env *Env, c *client, doc *sessionDocument) error {
 	facts.row("session", doc.ID)
 	facts.row("title", session.MetadataOf(doc.State).Title)
 	facts.row("of", c.user+" with "+c.app)
+	if from := doc.ForkedFrom; from.Replay != "" {
+		facts.row("replay of", "the run "+from.Replay+" of the session "+from.Session)
+	}
 	facts.row("updated", moment(doc.LastUpdateTime))
 	facts.row("events", fmt.Sprint(len(doc.Events)))
 	for _, name := range slices.Sorted(maps.Keys(doc.State)) {
