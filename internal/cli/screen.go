@@ -57,6 +57,8 @@ func (s *screen) show(ev *event.Event) {
 			// The user is told what to do when the turn is over.
 		case part.FunctionCall != nil:
 			s.note("→", part.FunctionCall.Name, short(part.FunctionCall.Args))
+		case part.FunctionResponse != nil && asks(ev, part.FunctionResponse.ID):
+			// It only says that the user is asked, which is shown then.
 		case part.FunctionResponse != nil:
 			s.note("←", part.FunctionResponse.Name, short(part.FunctionResponse.Response))
 		case part.InlineData != nil:
@@ -65,6 +67,14 @@ func (s *screen) show(ev *event.Event) {
 			s.note("+", part.FileData.MIMEType, part.FileData.FileURI)
 		}
 	}
+}
+
+// asks reports whether an event requests a confirmation or a login for the call with
+// the id.
+func asks(ev *event.Event, id string) bool {
+	_, confirmation := ev.Actions.RequestedToolConfirmations[id]
+	_, login := ev.Actions.RequestedAuthConfigs[id]
+	return confirmation || login
 }
 
 // piece shows a part of an answer. If agents answer concurrently, the first one is

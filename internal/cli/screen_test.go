@@ -55,6 +55,22 @@ func TestScreen(t *testing.T) {
 			"[a]: Let me see.\n  → f {\"x\":1}\n  ← f \"" + strings.Repeat("ä", 199) + "…\n",
 		},
 		{
+			"calls that the user is asked about",
+			[]*event.Event{{
+				Author: "a",
+				Actions: event.Actions{
+					RequestedToolConfirmations: map[string]json.RawMessage{"1": json.RawMessage("{}")},
+					RequestedAuthConfigs:       map[string]json.RawMessage{"2": json.RawMessage("{}")},
+				},
+				Content: &event.Content{Parts: []*event.Part{
+					{FunctionResponse: &event.FunctionResponse{ID: "1", Name: "refund", Response: json.RawMessage(`{"error":"This tool call requires confirmation."}`)}},
+					{FunctionResponse: &event.FunctionResponse{ID: "2", Name: "calendar", Response: json.RawMessage(`{"pending":true}`)}},
+					{FunctionResponse: &event.FunctionResponse{ID: "3", Name: "weather", Response: json.RawMessage(`{"error":"no city"}`)}},
+				}},
+			}},
+			"  ← weather {\"error\":\"no city\"}\n",
+		},
+		{
 			"data",
 			[]*event.Event{does(
 				&event.Part{InlineData: &event.Blob{MIMEType: "image/png", Data: []byte("abc")}},
