@@ -76,6 +76,8 @@ func (c *chat) all(ctx context.Context, message next) error {
 		}
 		err = c.say(ctx, text)
 		switch {
+		case errors.Is(err, errUndecided):
+			c.screen.line(undecidedHelp)
 		case ctx.Err() != nil:
 			return errors.New("interrupted")
 		case err != nil && c.interactive:
@@ -215,7 +217,7 @@ func (c *chat) message(text string) (*event.Content, error) {
 	if back, err := c.desk.answer(text); back != nil || err != nil {
 		return back, err
 	}
-	return c.reply(text), nil
+	return c.reply(text)
 }
 
 // logins shows the logins that the agent waits for, with details of those that this

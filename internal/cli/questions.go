@@ -2,6 +2,7 @@ package cli
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -80,16 +81,22 @@ func (c *chat) prompt() string {
 	return q.prompt
 }
 
-// reply converts a line: to the answer to the open question, or else to text. A
-// line that is neither yes nor no does not answer a confirmation, so it is sent to
-// the agent; /say does that with every line.
-func (c *chat) reply(line string) *event.Content {
+// errUndecided rejects a line that does not answer a confirmation. The user is told
+// undecidedHelp, and asked again.
+var errUndecided = errors.New("neither y nor n")
+
+const undecidedHelp = "Type y to approve the call or n to reject it. /say TEXT speaks to the agent in the meantime."
+
+// reply converts a line: to the answer to the open question, or else to text. A line
+// that is neither yes nor no does not answer a confirmation; /say sends any line to the
+// agent.
+func (c *chat) reply(line string) (*event.Content, error) {
 	if said, ok := strings.CutPrefix(line, "/say "); ok {
-		return event.Text(event.RoleUser, said)
+		return event.Text(event.RoleUser, said), nil
 	}
 	q := c.question()
 	if q == nil {
-		return event.Text(event.RoleUser, line)
+		return event.Text(event.RoleUser, line), nil
 	}
 	var response json.RawMessage
 	switch {
@@ -100,11 +107,9 @@ func (c *chat) reply(line string) *event.Content {
 	case slices.Contains([]string{"n", "no"}, strings.ToLower(line)):
 		response = json.RawMessage(`{"confirmed":false}`)
 	default:
-		return event.Text(event.RoleUser, line)
+		return nil, errUndecided
 	}
-	return &event.Content{Role: event.RoleUser, Parts: []*event.Part{{
-		FunctionResponse: &event.FunctionResponse{ID: q.call.ID, Name: q.call.Name, Response: response},
-	}}}
+	return answering(q.call, response), nil
 }
 
 // answer converts a line to the answer to a question: an object unchanged,

@@ -1,7 +1,10 @@
 package cli
 
 import (
+	"bytes"
 	"encoding/json"
+	"io"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -38,7 +41,8 @@ func TestQuestions(t *testing.T) {
 	p.until(prompt)
 	for _, turn := range []struct{ say, shows, until string }{
 		{"Remove a", "Please approve or reject the call of remove.\n  remove {\"path\":\"/a\"}\n", "[y/n]: "},
-		{"Why?", "[assistant]: Wait.\n", "[y/n]: "}, // decides nothing
+		{"maybe", "Type y to approve the call or n to reject it.", "[y/n]: "},
+		{"/say Why?", "[assistant]: Wait.\n", "[y/n]: "}, // decides nothing
 		{"YES", `← remove {"removed":"/a"}`, prompt},
 		{"Remove b", "", "[y/n]: "},
 		{"n", "This tool call is rejected.", prompt},
@@ -109,5 +113,30 @@ func TestQuestionAskedAgain(t *testing.T) {
 	p.say("exit")
 	if _, err := p.end(); err != nil {
 		t.Errorf("it ends with %v", err)
+	}
+}
+
+// A line of a pipe that is neither yes nor no does not reach the agent, and the end of the
+// pipe ends the conversation.
+func TestUndecidedPipe(t *testing.T) {
+	for _, test := range []struct{ input, want string }{
+		{"Remove a\nmaybe\n", "[y/n]: maybe\nType y to approve the call or n to reject it."},
+		{"Remove a\nmaybe\ny\n", "[assistant]: Gone.\n"},
+	} {
+		remove := tool.Confirm(tool.Must(tool.New(tool.Declaration{Name: "remove"}, func(*tool.Context, struct{}) (map[string]any, error) {
+			return map[string]any{}, nil
+		})), nil)
+		root, err := agent.NewLLM(agent.LLMConfig{
+			Name: "assistant", Tools: []tool.Tool{remove}, Model: scripted.New(scripted.Call("remove", struct{}{}), scripted.Say("Gone.")),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out bytes.Buffer
+		env := &Env{Stdin: strings.NewReader(test.input), Stdout: &out, Stderr: io.Discard}
+		cfg := parley.Config{Agents: map[string]*agent.Agent{"assistant": root}, Log: slog.New(slog.DiscardHandler)}
+		if err := converse(t.Context(), env, cfg, runOptions{user: "user"}); err != nil || !strings.Contains(out.String(), test.want) {
+			t.Errorf("%q: %v: %s", test.input, err, out.String())
+		}
 	}
 }

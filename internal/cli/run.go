@@ -48,8 +48,9 @@ The conversation ends with exit, quit or the end of the input. A tool that is
 answered from outside shows the id of its call: /answer <id> <json> answers it.
 A tool that needs a login shows the address to log in at, and continues when the
 browser comes back, or when you paste the address that it came back to.
-A call that has to be approved is asked about, and so is what the agent wants to
-know: the next line is the answer, except that /say <text> speaks to the agent.`,
+A call that has to be approved is asked about until y or n is the answer. What the
+agent wants to know is asked, too: the next line is the answer. /say <text> speaks
+to the agent in the meantime.`,
 		Example: `  parley run my_agent
   parley run my_agent --offline --replay questions.txt --save_session session.json
   parley run my_agent --session_db_url sqlite:///chats.db --resume
