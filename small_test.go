@@ -47,7 +47,7 @@ func TestSmallProgram(t *testing.T) {
 		"sessions=sqlite:x.db":     `Sessions.URL: sqlite: is not linked into this program: import _ "github.com/parley-run/parley/session/sqlite"`,
 		"sessions=postgres://x/y":  `import _ "github.com/parley-run/parley/session/postgres"`,
 		"sessions=agentengine://1": `import _ "github.com/parley-run/parley/session/agentengine"`,
-		"sessions=mysql://x":       `Sessions.URL: it must be empty for memory`,
+		"sessions=mysql://x":       `Sessions.URL: there is no store for mysql://: it must be like sqlite:///`,
 		"artifacts=s3://bucket":    `Artifacts.URL: s3: is not linked into this program: import _ "github.com/parley-run/parley/artifact/s3"`,
 		"artifacts=gs://bucket":    `import _ "github.com/parley-run/parley/artifact/gcs"`,
 		"model=gemini-2.5-flash":   `import _ "github.com/parley-run/parley/model/gemini"`,

@@ -66,20 +66,31 @@ func DriverOf(url string) (Driver, error) {
 	if d, ok := registry.Find[Driver](scheme); ok {
 		return d, nil
 	}
-	if dialect, _, ok := strings.Cut(scheme, "+"); ok {
+	if dialect, _, ok := strings.Cut(scheme, "+"); ok && known(dialect) {
 		d, err := DriverOf(dialect + ":")
 		return d.renamed(scheme+"://", dialect+"://"), err
 	}
 	if path, ok := linked[scheme]; ok {
 		return Driver{}, registry.Missing(scheme+":", path)
 	}
-	var others strings.Builder
+	stores := []string{"sqlite:///path/to/file.db", "postgres://user@host/database", "agentengine://ID"}
 	for _, other := range registry.Names[Driver]() {
 		if linked[other] == "" {
-			others.WriteString(", " + other + ":")
+			stores = append(stores, other+":")
 		}
 	}
-	return Driver{}, fmt.Errorf("it must be empty for memory, sqlite:///path/to/file.db, postgres://user@host/database, or agentengine://ID%s", &others)
+	wrong := "it is not the URL of a store"
+	if strings.HasPrefix(url, scheme+"://") { // nothing else of it, such as a password, is shown
+		wrong = "there is no store for " + scheme + "://"
+	}
+	last := len(stores) - 1
+	return Driver{}, fmt.Errorf("%s: it must be like %s or %s", wrong, strings.Join(stores[:last], ", "), stores[last])
+}
+
+// known reports whether there is a store of a scheme, which may not be linked.
+func known(scheme string) bool {
+	_, registered := registry.Find[Driver](scheme)
+	return registered || linked[scheme] != ""
 }
 
 // renamed returns the driver for URLs that begin with another scheme.
