@@ -2,6 +2,7 @@ package parley
 
 import (
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/parley-run/parley/artifact"
@@ -81,6 +82,27 @@ func public(err error) error {
 		return nil
 	}
 	return &kindError{kindOf(err), err}
+}
+
+// absentError says what does not exist, in place of the error of a store.
+type absentError struct {
+	text  string
+	cause error
+}
+
+func (e *absentError) Error() string { return e.text }
+func (e *absentError) Unwrap() error { return e.cause }
+
+// absent names the session or the run that does not exist, if err means one. Any other
+// error is returned as it is.
+func absent(err error, key session.Key, runID string) error {
+	switch {
+	case errors.Is(err, session.ErrRunNotFound):
+		return &absentError{fmt.Sprintf("there is no run %s in the session %s", runID, key.ID), err}
+	case errors.Is(err, session.ErrNotFound):
+		return &absentError{fmt.Sprintf("there is no session %s of the user %s with the application %s", key.ID, key.User, key.App), err}
+	}
+	return err
 }
 
 // kindOf is the exported error of an error, or the error itself.

@@ -76,12 +76,12 @@ func (r repeated) Ended(row *session.Run, lost bool) {
 // a *replay.PlanError; if the run has not ended, the error is replay.ErrActive.
 func (s *Server) Replay(ctx context.Context, key session.Key, runID string, plan replay.Plan) (*replay.Report, error) {
 	report, err := s.replays.Replay(ctx, key, runID, ident.Session(), plan)
-	return report, public(err)
+	return report, public(absent(err, key, runID))
 }
 
 // Recording returns what is known of the calls of models and tools in a run that has
 // ended.
 func (s *Server) Recording(ctx context.Context, key session.Key, runID string) (*replay.Recording, error) {
 	recording, err := s.replays.Recording(ctx, key, runID)
-	return recording, public(err)
+	return recording, public(absent(err, key, runID))
 }

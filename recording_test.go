@@ -510,7 +510,7 @@ func TestReplayRefuses(t *testing.T) {
 		run, want string
 		plan      replay.Plan
 	}{
-		{"none", "run not found", replay.Plan{}},
+		{"none", "parley: there is no run none in the session s", replay.Plan{}},
 		{run, "set liveModels, from or results", replay.Plan{Model: "other"}},
 		{run, "set liveModels, from or results", replay.Plan{Instructions: map[string]string{"a": "b"}}},
 		{run, "set liveModels, from or results", replay.Plan{Temperature: new(0.5)}},
@@ -526,6 +526,17 @@ func TestReplayRefuses(t *testing.T) {
 		_, err := srv.Replay(t.Context(), session.Key{App: "tool", User: "u", ID: "s"}, tt.run, tt.plan)
 		if err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("Replay(%s, %+v): %v, want %s", tt.run, tt.plan, err, tt.want)
+		}
+	}
+	// What does not exist is named, and not what the store has tried.
+	absent := session.Key{App: "tool", User: "u", ID: "none"}
+	_, replayed := srv.Replay(t.Context(), absent, run, replay.Plan{})
+	_, recorded := srv.Recording(t.Context(), absent, run)
+	_, found := srv.FindRun(t.Context(), absent, run)
+	_, got := srv.Sessions().Get(t.Context(), absent)
+	for _, err := range []error{replayed, recorded, found, got} {
+		if !errors.Is(err, parley.ErrNotFound) || err.Error() != "parley: there is no session none of the user u with the application tool" {
+			t.Errorf("%v", err)
 		}
 	}
 	list, _, err := srv.Sessions().List(t.Context(), "tool", "u", session.Page{})

@@ -148,7 +148,7 @@ func (s *Server) Ask(ctx context.Context, app, user, session, text string) (stri
 func (s *Server) FindRun(ctx context.Context, key session.Key, runID string) (*Run, error) {
 	found, err := s.engine.Find(ctx, key, runID)
 	if err != nil {
-		return nil, public(err)
+		return nil, public(absent(err, key, runID))
 	}
 	return &Run{started: found}, nil
 }

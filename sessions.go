@@ -68,7 +68,8 @@ func (a *Sessions) Create(ctx context.Context, n NewSession) (*session.Session, 
 
 // Get reads a session with its events; see session.Session.Events.
 func (a *Sessions) Get(ctx context.Context, key session.Key) (*session.Session, error) {
-	return shown(a.s.store.Get(ctx, key, session.Read{}))
+	got, err := a.s.store.Get(ctx, key, session.Read{})
+	return shown(got, absent(err, key, ""))
 }
 
 // List lists the sessions of a user without their events, the newest first. An
