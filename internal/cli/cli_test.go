@@ -150,6 +150,8 @@ func TestMistakes(t *testing.T) {
 		{"credentials create", "parley: --credential_key_file: there is no key file: give --credential_key_file, or the SQLite file that it is beside with --session_db_url"},
 		{"api_server " + agents + " --access oidc", "parley: --oidc_issuer: identity tokens need an issuer"},
 		{"api_server " + agents + " --access oidc --oidc_issuer https://i.example", "parley: --oidc_audience: identity tokens need an audience"},
+		{"web", "; make one with parley create my_agent\n"},
+		{"run", "; make one with parley create my_agent\n"},
 		{"api_server nowhere", "parley: --agent_dir: the agent directory"},
 		{"api_server " + dir + " --session_db_url nonsense", "parley: --session_db_url: it is not the URL of a store: it must be like sqlite:///"},
 		{"api_server " + dir + " --session_db_url foo://secret@x/y", "parley: --session_db_url: there is no store for foo://: it must be like sqlite:///path/to/file.db, postgres://user@host/database or agentengine://ID\n"},

@@ -268,7 +268,7 @@ func theApp(ctx context.Context, server *local, dir string) (*application, error
 	}
 	switch {
 	case len(list.Apps) == 0:
-		return nil, fmt.Errorf("no agent was found in %s", dir)
+		return nil, fmt.Errorf("no agent was found in %s: make one with parley create my_agent", dir)
 	case len(list.Apps) > 1:
 		names := make([]string, len(list.Apps))
 		for i, one := range list.Apps {

@@ -123,7 +123,7 @@ func findIn(dir string) (found []App, err error) {
 		}
 	}
 	if len(found) == 0 {
-		return nil, fmt.Errorf("no agent was found in %s: %s", dir, whatIsFound)
+		return nil, fmt.Errorf("no agent was found in %s: %s; make one with parley create my_agent", dir, whatIsFound)
 	}
 	slices.SortFunc(found, func(a, b App) int { return strings.Compare(a.Name, b.Name) })
 	return found, nil

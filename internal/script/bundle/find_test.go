@@ -40,7 +40,7 @@ func TestFind(t *testing.T) {
 		"several":                {[]string{"b/index.ts", "a/agent.ts", ".c/index.ts", "node_modules/index.ts", "d/other.ts"}, "", "a a/agent.ts, b b/index.ts"},
 		"several with one name":  {[]string{"b/index.ts", "a/agent.ts"}, "x", "cannot all be called x"},
 		"one in a sub-directory": {[]string{"b/index.ts"}, "x", "x b/index.ts"},
-		"nothing":                {[]string{"main.py"}, "", "no agent was found"},
+		"nothing":                {[]string{"main.py"}, "", "make one with parley create my_agent"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			files := map[string]string{}
