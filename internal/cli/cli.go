@@ -106,8 +106,9 @@ func newRoot(env *Env) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "parley",
 		Short: "Host agents behind HTTP, and talk to them in the terminal",
-		Long: `Parley hosts agents that are written in TypeScript behind HTTP, and talks to
-them in the terminal.
+		Long: `Parley hosts agents behind HTTP, and talks to them in the terminal. It runs
+agents in TypeScript as they are; an agent in Go is a program with Parley in it,
+and parley create --style go makes one.
 
 Every flag can also be given as an environment variable: PARLEY_AGENT_DIR is
 --agent_dir. Values can also be in parley.yaml, in the directory of the agent or
@@ -117,9 +118,10 @@ it deploys does.
 
 The exit code is 0 when a command did what it was asked for, 1 when it could
 not, and 2 when it was not understood.`,
-		Example: `  parley create my_agent            make an agent to start from
-  parley run my_agent --offline     talk to it, without a key
-  parley api_server my_agent        serve it on http://127.0.0.1:8000`,
+		Example: `  parley web my_agent --offline     the UI on http://127.0.0.1:8000, without a key
+  parley create my_agent            make an agent to start from
+  parley run my_agent --offline     talk to it in the terminal
+  parley api_server my_agent        serve it without the UI`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			// Not cobra's own version flag: it takes a template, which would keep
 			// every method of every type in the binary.
