@@ -42,7 +42,7 @@ func hosted(t *testing.T) (base string) {
 	t.Helper()
 	p := provider.Start(t, provider.Options{Events: []provider.Event{{Title: "Dentist", Start: "14:00"}}})
 	id, secret := p.Client()
-	srv, err := newServer(t.Context(), site{p.Issuer(), id, secret})
+	srv, err := newServer(t.Context(), site{p.Issuer(), id, secret}, parley.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,7 +5,8 @@
 //
 //	go run ./examples/calendar               talk to it, and log in with a browser
 //	go run ./examples/calendar -user ann     log in as ann, without a browser
-//	go run ./examples/calendar -serve        serve it on port 8000
+//	go run ./examples/calendar -serve        serve it on port 8000, with the developer UI
+//	go run ./examples/calendar -serve -port 9000
 package main
 
 import (
@@ -22,21 +23,30 @@ import (
 
 	"github.com/parley-run/parley"
 	"github.com/parley-run/parley/agent"
+	_ "github.com/parley-run/parley/devui" // for -serve
 	"github.com/parley-run/parley/internal/testkit/provider"
 )
 
 func main() {
-	serve := flag.Bool("serve", false, "serve the agent on port 8000")
-	user := flag.String("user", "", "log in with this `name`, without a browser")
+	var opts options
+	flag.BoolVar(&opts.serve, "serve", false, "serve the agent, with the developer UI")
+	flag.IntVar(&opts.port, "port", 8000, "the port of -serve; 0 for a free one")
+	flag.StringVar(&opts.user, "user", "", "log in with this `name`, without a browser")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := run(ctx, os.Stdout, *serve, *user); err != nil && !errors.Is(err, context.Canceled) {
+	if err := run(ctx, os.Stdout, opts); err != nil && !errors.Is(err, context.Canceled) {
 		log.Fatal(err)
 	}
 }
 
-func run(ctx context.Context, out io.Writer, serve bool, user string) error {
+type options struct {
+	serve bool
+	port  int
+	user  string
+}
+
+func run(ctx context.Context, out io.Writer, opts options) error {
 	// The provider and the API that it protects. In production, they belong to others.
 	p, err := provider.New(provider.Options{Events: []provider.Event{
 		{Title: "Breakfast with Ben", Start: "08:30"}, {Title: "Dentist", Start: "14:00"},
@@ -46,11 +56,13 @@ func run(ctx context.Context, out io.Writer, serve bool, user string) error {
 	}
 	defer p.Close()
 	id, secret := p.Client()
-	srv, err := newServer(ctx, site{p.Issuer(), id, secret})
+	cfg := parley.Config{Network: parley.NetworkConfig{Host: "127.0.0.1", Port: opts.port}, Stdout: out}
+	cfg.UI.Enabled = opts.serve
+	srv, err := newServer(ctx, site{p.Issuer(), id, secret}, cfg)
 	if err != nil {
 		return err
 	}
-	if serve {
+	if opts.serve {
 		return srv.Run(ctx)
 	}
 	defer srv.Close(ctx)
@@ -60,8 +72,8 @@ func run(ctx context.Context, out io.Writer, serve bool, user string) error {
 	}
 	defer back.close()
 	v := &visitor{server: srv, out: out, redirect: back.address, visit: back.wait(out)}
-	if user != "" {
-		v.visit = unattended(user)
+	if opts.user != "" {
+		v.visit = unattended(opts.user)
 	}
 	for _, text := range []string{"List the events in my calendar", `Add the event "Walk the dog"`, "List the events again"} {
 		if err := v.say(ctx, text); err != nil {
@@ -71,15 +83,15 @@ func run(ctx context.Context, out io.Writer, serve bool, user string) error {
 	return nil
 }
 
-func newServer(ctx context.Context, s site) (*parley.Server, error) {
+// newServer adds the agent, and what its logins need, to a configuration.
+func newServer(ctx context.Context, s site, cfg parley.Config) (*parley.Server, error) {
 	root, err := newAgent(ctx, s)
 	if err != nil {
 		return nil, err
 	}
-	return parley.Open(ctx, parley.Config{
-		Agents: map[string]*agent.Agent{"calendar": root}, Network: parley.NetworkConfig{Port: 8000},
-		Logins: parley.LoginConfig{AllowPrivate: []string{"127.0.0.0/8"}}, // because the provider is on this machine
-	})
+	cfg.Agents = map[string]*agent.Agent{"calendar": root}
+	cfg.Logins.AllowPrivate = []string{"127.0.0.0/8"} // because the provider is on this machine
+	return parley.Open(ctx, cfg)
 }
 
 // unattended asks the provider, which is made for trying things out, to let a user

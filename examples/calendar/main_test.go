@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"io"
 	"net/http"
@@ -35,7 +36,7 @@ func check(t *testing.T, shown string) {
 
 func TestUnattended(t *testing.T) {
 	var out strings.Builder
-	if err := run(t.Context(), &out, false, "ann"); err != nil {
+	if err := run(t.Context(), &out, options{user: "ann"}); err != nil {
 		t.Fatal(err)
 	}
 	check(t, out.String())
@@ -49,7 +50,7 @@ func TestAttended(t *testing.T) {
 	shown, out := io.Pipe()
 	ended := make(chan error, 1)
 	go func() {
-		ended <- run(ctx, out, false, "")
+		ended <- run(ctx, out, options{})
 		out.Close()
 	}()
 	var all strings.Builder
@@ -79,4 +80,32 @@ func TestAttended(t *testing.T) {
 		t.Fatal(err)
 	}
 	check(t, all.String()+string(rest))
+}
+
+// With -serve, the login can be seen in the developer UI, at the address that is printed.
+func TestServe(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	shown, out := io.Pipe()
+	ended := make(chan error, 1)
+	go func() {
+		ended <- run(ctx, out, options{serve: true})
+		out.Close()
+	}()
+	lines := bufio.NewScanner(shown)
+	for lines.Scan() && lines.Text() != "Open the developer UI in a browser:" {
+	}
+	lines.Scan()
+	base := lines.Text()
+	go func() { _, _ = io.Copy(io.Discard, shown) }()
+	if page := get(t, http.MethodGet, base+"/", ""); !strings.Contains(string(page), "<html") {
+		t.Errorf("at %s there is %s", base, page)
+	}
+	if apps := get(t, http.MethodGet, base+"/list-apps", ""); string(apps) != `["calendar"]` {
+		t.Errorf("it serves %s", apps)
+	}
+	cancel()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
 }
