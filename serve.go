@@ -171,6 +171,9 @@ func (s *Server) announce(address *net.TCPAddr, faces []*face.Face) {
 			fmt.Fprintln(out, "Open the developer UI in a browser:")
 		}
 		fmt.Fprintln(out, root)
+		if s.cfg.UI.Dir != "" {
+			fmt.Fprintf(out, "UI in %s: %s/dev-ui/\n", s.cfg.UI.Dir, root)
+		}
 	}
 	if s.cfg.Verbose {
 		for _, f := range faces {

@@ -1,6 +1,9 @@
 package parley
 
 import (
+	"net"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -43,6 +46,32 @@ func TestAnnounceMissingKeys(t *testing.T) {
 		}
 		if len(got) != 1 || !strings.Contains(got[0], name) || !strings.Contains(got[0], "--offline") {
 			t.Errorf("%s: %q", name, got)
+		}
+	}
+}
+
+// Where another UI is served is told with the address of the server.
+func TestAnnounceOtherUI(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "index.html"), []byte("<html>"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, ui := range []UIConfig{{Enabled: true}, {Enabled: true, Dir: dir}} {
+		var out strings.Builder
+		root := agent.Must(agent.NewLLM(agent.LLMConfig{Name: "root", Model: offline.New()}))
+		srv, err := Open(t.Context(), Config{Agents: map[string]*agent.Agent{"app": root}, UI: ui, Stdout: &out})
+		if err != nil {
+			t.Fatal(err)
+		}
+		srv.announce(&net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 8000}, nil)
+		srv.Close(t.Context())
+		want := "Open the developer UI in a browser:\nhttp://127.0.0.1:8000\n"
+		if ui.Dir != "" {
+			want += "UI in " + dir + ": http://127.0.0.1:8000/dev-ui/\n"
+		}
+		if !strings.HasSuffix(out.String(), want) {
+			t.Errorf("with %+v: %s", ui, out.String())
 		}
 	}
 }
