@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -47,6 +48,8 @@ type Env struct {
 	Size func() (columns, rows int)
 
 	config configFile // of the command that runs
+	// transport is that of parley deploy in tests; nil otherwise.
+	transport http.RoundTripper
 }
 
 // getenv returns the value of an environment variable, the last one if there are

@@ -43,7 +43,7 @@ func deployWith(cmd *cobra.Command, env *Env, d deployment, opts *deploy.Options
 	}
 	err := d.Deploy(cmd.Context(), &deploy.Env{
 		Environ: env.Environ, Stdin: env.Stdin, Stdout: env.Stdout, Stderr: env.Stderr, Interactive: env.StdinTerminal, Styled: env.styled(),
-		Executable: env.Executable, Version: parley.Version(), Now: time.Now,
+		Executable: env.Executable, Version: parley.Version(), Now: time.Now, Transport: env.transport,
 	})
 	if refused, ok := errors.AsType[*deploy.UsageError](err); ok {
 		return &usageError{refused.Message}

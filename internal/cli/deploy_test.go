@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"net/http"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -52,6 +53,8 @@ type bench struct {
 	record  string
 	answers string // what a person types; "-" without a terminal
 	environ []string
+	// requests are those to the server in the container.
+	requests []string
 }
 
 func newBench(t *testing.T) *bench {
@@ -96,8 +99,14 @@ func (b *bench) env(stdout, stderr io.Writer, args ...string) *Env {
 	return &Env{
 		Args: append([]string{"deploy"}, args...), Environ: append(append(os.Environ(), "RECORD="+b.record), b.environ...), Dir: b.dir,
 		Stdin: strings.NewReader(b.answers), StdinTerminal: b.answers != "-", Stdout: stdout, Stderr: stderr,
-		Executable: filepath.Join(b.dir, "parley-linux"),
+		Executable: filepath.Join(b.dir, "parley-linux"), transport: b,
 	}
+}
+
+// RoundTrip answers for the server in the container that docker would have started.
+func (b *bench) RoundTrip(r *http.Request) (*http.Response, error) {
+	b.requests = append(b.requests, r.URL.String())
+	return &http.Response{StatusCode: http.StatusOK, Body: http.NoBody, Request: r}, nil
 }
 
 func (b *bench) deploy(args ...string) (code int, stdout, stderr string) {
@@ -521,7 +530,7 @@ func TestDeployGKE(t *testing.T) {
 func TestDeployDocker(t *testing.T) {
 	b := newBench(t)
 	b.environ = []string{`CONTAINERS=abc\n`}
-	code, _, stderr := b.deploy("docker", "weather", "--", "--env-file", "weather/.env", "-p", "127.0.0.1:9000:8000", "--network=db")
+	code, stdout, stderr := b.deploy("docker", "weather", "--", "--env-file", "weather/.env", "-p", "127.0.0.1:9000:8000", "--network=db")
 	if code != ExitOK {
 		t.Fatalf("exit code %d: %s", code, stderr)
 	}
@@ -532,9 +541,49 @@ func TestDeployDocker(t *testing.T) {
 		"docker [run] [--detach] [--platform] [linux/amd64] [--name] [parley-default-service-name] [--restart] [unless-stopped] [--publish] [127.0.0.1:8000:8000] [--env-file] [weather/.env] [-p] [127.0.0.1:9000:8000] [--network=db] [parley-default-service-name]",
 		"",
 	}, "\n"), b.calls())
+	same(t, "requests", []string{"http://127.0.0.1:8000/readyz"}, b.requests)
+	if !strings.Contains(stdout, "The server is at http://127.0.0.1:8000, for programs on this machine.\n") {
+		t.Errorf("it says %s", stdout)
+	}
 	// The names of other sites that lead to this machine do not lead to the server.
 	if dockerfile := b.recorded("source/Dockerfile"); !strings.Contains(dockerfile, "\nENV PARLEY_ALLOW_HOSTS=\"localhost,127.0.0.1\"\n") || !strings.Contains(dockerfile, `"--access", "platform"]`) {
 		t.Error(dockerfile)
+	}
+}
+
+// A file with variables stays out of the image: the output says how the server gets them,
+// unless it gets some.
+func TestDeployHintsAtVariables(t *testing.T) {
+	foundry := []string{"foundry", "--account", "A", "--project", "p", "--registry", "R"}
+	for _, test := range []struct {
+		args, given []string
+		hint        string
+	}{
+		{[]string{"docker", "weather"}, []string{"--", "--env-file", "weather/.env"}, "-- --env-file <file>"},
+		{[]string{"docker", "weather"}, []string{"--", "--env=A=b"}, "-- --env-file <file>"},
+		{append(slices.Clone(cloudRun), "weather"), []string{"--", "--set-secrets=A=b:latest"}, "-- --set-env-vars <name>=<value>, and secrets with -- --set-secrets"},
+		{append(slices.Clone(agentCore), "--binary", "parley-arm64", "weather"), []string{"--", "--environment-variables", "A=b"}, "-- --environment-variables <name>=<value>"},
+		{append(foundry, "weather"), []string{"--env", "A=b"}, "with --env <name>=<value>"},
+		{[]string{"gke", "--project", "p1", "--region", "r1", "--cluster_name", "c1", "weather"}, nil, "from the Secret parley-default-service-name-env, see below"},
+	} {
+		for _, given := range [][]string{nil, test.given} {
+			b := newBench(t)
+			b.file("parley-arm64", programARM)
+			code, stdout, stderr := b.deploy(slices.Concat(test.args, []string{"--dry_run"}, given)...)
+			if code != ExitOK {
+				t.Fatalf("%q: exit code %d: %s", test.args, code, stderr)
+			}
+			if want := given == nil || test.given == nil; strings.Contains(stdout, test.hint) != want {
+				t.Errorf("%q %q: it says %s", test.args, given, stdout)
+			}
+		}
+	}
+	b := newBench(t)
+	if err := os.Remove(filepath.Join(b.dir, "weather", ".env")); err != nil {
+		t.Fatal(err)
+	}
+	if _, stdout, _ := b.deploy("docker", "--dry_run", "weather"); strings.Contains(stdout, "--env-file") {
+		t.Errorf("without such a file: %s", stdout)
 	}
 }
 

@@ -87,6 +87,9 @@ func (a *AgentCore) Deploy(ctx context.Context, env *Env) error {
 		return err
 	}
 	im.access, im.platform = "platform", "agentcore"
+	if !has(a.Extra, "--environment-variables") {
+		im.hint = "The server gets variables with the arguments -- --environment-variables <name>=<value>"
+	}
 	return a.perform(ctx, env, []string{"aws", "docker"}, func(ctx context.Context, j *job) error {
 		j.say("Step 1 of 3: preparing the source in %s", j.dir)
 		const source = "image"

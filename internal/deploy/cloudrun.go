@@ -46,6 +46,9 @@ func (c *CloudRun) Deploy(ctx context.Context, env *Env) error {
 		}
 		extra.public, extra.granted = &yes, yes
 	}
+	if !has(extra.rest, "--set-env-vars", "--update-env-vars", "--env-vars-file", "--set-secrets", "--update-secrets") {
+		im.hint = "The server gets variables with the arguments -- --set-env-vars <name>=<value>, and secrets with -- --set-secrets <name>=<secret>:latest"
+	}
 	im.access = cmp.Or(c.Access, "platform")
 	if *extra.public {
 		im.access = cmp.Or(c.Access, "public")

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"regexp"
 	"strings"
 	"time"
@@ -31,6 +32,9 @@ type Env struct {
 	// Executable is the file of this program, and Version its version.
 	Executable, Version string
 	Now                 func() time.Time
+	// Transport sends the requests that check a server; nil means without a proxy, as
+	// the server is on this machine.
+	Transport http.RoundTripper
 }
 
 // Options are the options of every kind of deployment.

@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"net/http"
 	"strings"
+	"time"
 
 	"github.com/parley-run/parley/internal/loopback"
 )
@@ -37,6 +39,9 @@ func (d *Docker) Deploy(ctx context.Context, env *Env) error {
 	}
 	// Docker's port forwarding accepts connections from this machine only.
 	im.access = cmp.Or(d.Access, "platform")
+	if !has(d.Extra, "--env-file", "--env", "-e") {
+		im.hint = "The server gets the variables of a file with the arguments -- --env-file <file>"
+	}
 	return d.perform(ctx, env, []string{"docker"}, func(ctx context.Context, j *job) error {
 		j.say("Preparing the source in %s", j.dir)
 		if err := im.stage(j, ""); err != nil {
@@ -65,9 +70,69 @@ func (d *Docker) Deploy(ctx context.Context, env *Env) error {
 		if err := j.run(ctx, "docker", args...); err != nil {
 			return err
 		}
-		j.say("The server is at http://127.0.0.1:%d, for programs on this machine.", d.Port)
-		return nil
+		return d.await(ctx, j)
 	})
+}
+
+// Limits of await: the time for a server to load its agents, the pause between two
+// requests, and the time for one.
+const (
+	startTime   = 30 * time.Second
+	startPause  = 500 * time.Millisecond
+	requestTime = 5 * time.Second
+)
+
+// await waits until the server answers. Docker has started the container by then, which
+// says nothing about the server in it.
+func (d *Docker) await(ctx context.Context, j *job) error {
+	address := fmt.Sprintf("http://127.0.0.1:%d", d.Port)
+	if !j.dryRun {
+		transport := j.env.Transport
+		if transport == nil {
+			transport = &http.Transport{DisableKeepAlives: true}
+		}
+		limited, cancel := context.WithTimeout(ctx, startTime)
+		defer cancel()
+		for {
+			said := answers(limited, transport, address+"/readyz")
+			if said == nil {
+				break
+			}
+			select {
+			case <-time.After(startPause):
+				continue
+			case <-limited.Done():
+			}
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			return fmt.Errorf("the container %[1]s was started, but its server does not answer at %[2]s (%[3]w): docker logs %[1]s shows why", d.ServiceName, address, said)
+		}
+	}
+	j.say("The server is at %s, for programs on this machine.", address)
+	return nil
+}
+
+// answers returns nil if a server answers at an address. One that refuses the request
+// is there, too: it may accept other host names only.
+func answers(ctx context.Context, transport http.RoundTripper, address string) error {
+	ctx, cancel := context.WithTimeout(ctx, requestTime)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, http.NoBody)
+	if err != nil {
+		return err
+	}
+	resp, err := transport.RoundTrip(req)
+	if err != nil {
+		return err
+	}
+	if err := resp.Body.Close(); err != nil {
+		return err
+	}
+	if resp.StatusCode >= http.StatusInternalServerError {
+		return fmt.Errorf("the status is %d", resp.StatusCode)
+	}
+	return nil
 }
 
 // Labels of images, and so of their containers.

@@ -123,7 +123,11 @@ follow:
 	return false
 }
 
-const isDatabase = "a database"
+// Reasons that other code asks for.
+const (
+	isDatabase     = "a database"
+	holdsVariables = "variables"
+)
 
 // leaveOut holds the lower-case names of files and directories that are not
 // deployed. A name of two parts is a directory and a file in it.
@@ -134,7 +138,7 @@ var leaveOut = []struct {
 }{
 	{"version control", true, []string{".git", ".hg", ".svn"}},
 	{"version control", false, []string{".git"}},
-	{"variables", false, []string{".env", ".env.*", ".env-*", ".env_*", "*.env", ".envrc", ".dev.vars"}},
+	{holdsVariables, false, []string{".env", ".env.*", ".env-*", ".env_*", "*.env", ".envrc", ".dev.vars"}},
 	{isDatabase, false, []string{
 		"*.db", "*.db-*", "*.db3", "*.db3-*", "*.sqlite", "*.sqlite-*", "*.sqlite3", "*.sqlite3-*",
 	}},

@@ -81,6 +81,9 @@ func (f *Foundry) Deploy(ctx context.Context, env *Env) error {
 		return err
 	}
 	im.access, im.platform = "platform", "foundry"
+	if len(variables) == 0 {
+		im.hint = "The server gets variables with --env <name>=<value>"
+	}
 	return f.perform(ctx, env, []string{"az"}, func(ctx context.Context, j *job) error {
 		j.say("Step 1 of 3: preparing the source in %s", j.dir)
 		const source = "image" // the directory also has a file that must not be uploaded

@@ -112,6 +112,7 @@ func (g *GKE) Deploy(ctx context.Context, env *Env) error {
 			return err
 		}
 	}
+	im.hint = fmt.Sprintf("The server gets variables from the Secret %s, see below", g.envSecret())
 	im.access = cmp.Or(g.Access, "platform")
 	if public {
 		im.access = cmp.Or(g.Access, "public")

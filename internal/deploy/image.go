@@ -9,6 +9,7 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -35,7 +36,10 @@ type image struct {
 	app, agentDir    string
 	files            []agentFile
 	leftOut          []string
-	port             int
+	// hint says how the server gets variables, if the agent has a file of them, which
+	// is left out. It is empty if the user has given some.
+	hint string
+	port int
 	// arch is the architecture as Go names it.
 	arch string
 	// platform is the hosting platform that calls the server; empty for none.
@@ -236,6 +240,9 @@ func (im *image) stage(j *job, dir string) error {
 	j.say("Copying the agent %s from %s", im.app, im.agentDir)
 	for _, one := range im.leftOut {
 		j.say("  left out: %s", one)
+	}
+	if im.hint != "" && slices.ContainsFunc(im.leftOut, func(one string) bool { return strings.HasSuffix(one, "("+holdsVariables+")") }) {
+		j.say("  %s", im.hint)
 	}
 	target := path.Join(dir, agentsDir, im.app)
 	for _, one := range im.files {

@@ -277,6 +277,14 @@ func variables(args []string, names ...string) (list []string) {
 	return list
 }
 
+// has reports whether one of the options is among the arguments of another program.
+func has(args []string, options ...string) bool {
+	return slices.ContainsFunc(args, func(arg string) bool {
+		name, _, _ := strings.Cut(arg, "=")
+		return slices.Contains(options, name)
+	})
+}
+
 // show prints a command as one would type it.
 func (j *job) show(name string, args []string) {
 	words := append(append([]string{}, j.environ...), name)
