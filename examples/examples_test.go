@@ -11,7 +11,7 @@ import (
 	"github.com/parley-run/parley"
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/testkit/leak"
-	"github.com/parley-run/parley/replay"
+	"github.com/parley-run/parley/internal/testkit/replaytest"
 	"github.com/parley-run/parley/session"
 	"github.com/parley-run/parley/tool"
 )
@@ -97,14 +97,7 @@ func TestExamples(t *testing.T) {
 // wantSame repeats a run.
 func wantSame(t *testing.T, srv *parley.Server, app, id, run string) {
 	t.Helper()
-	report, err := srv.Replay(t.Context(), session.Key{App: app, User: "u", ID: id}, run, replay.Plan{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !report.Same || report.FromLog {
-		doc, err := json.MarshalIndent(report, "", " ")
-		t.Errorf("the repetition of a run of %s differs: %s (%v)", app, doc, err)
-	}
+	replaytest.Run(t, srv, session.Key{App: app, User: "u", ID: id}, run)
 }
 
 // The approval example is asked for what has to be approved.

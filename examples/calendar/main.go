@@ -75,6 +75,11 @@ func run(ctx context.Context, out io.Writer, opts options) error {
 	if opts.user != "" {
 		v.visit = unattended(opts.user)
 	}
+	return converse(ctx, v)
+}
+
+// converse says what the example is about.
+func converse(ctx context.Context, v *visitor) error {
 	for _, text := range []string{"List the events in my calendar", `Add the event "Walk the dog"`, "List the events again"} {
 		if err := v.say(ctx, text); err != nil {
 			return err

@@ -9,7 +9,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/parley-run/parley"
 	"github.com/parley-run/parley/internal/testkit/provider"
+	"github.com/parley-run/parley/internal/testkit/replaytest"
 )
 
 // in the order in which they are said
@@ -80,6 +82,27 @@ func TestAttended(t *testing.T) {
 		t.Fatal(err)
 	}
 	check(t, all.String()+string(rest))
+}
+
+// Repeated with what was recorded, the runs before and after the login are the same, and
+// the provider is not asked.
+func TestReplay(t *testing.T) {
+	p := provider.Start(t, provider.Options{Events: []provider.Event{{Title: "Dentist", Start: "14:00"}}})
+	id, secret := p.Client()
+	srv, err := newServer(t.Context(), site{p.Issuer(), id, secret}, parley.Config{Recording: parley.RecordingConfig{Share: 1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer srv.Close(context.WithoutCancel(t.Context()))
+	v := &visitor{server: srv, out: io.Discard, redirect: "http://127.0.0.1:1/callback", visit: unattended("ann")}
+	if err := converse(t.Context(), v); err != nil {
+		t.Fatal(err)
+	}
+	before := len(p.Requests())
+	replaytest.Runs(t, srv, "calendar", "you")
+	if n := len(p.Requests()) - before; n != 0 {
+		t.Errorf("the provider got %d requests", n)
+	}
 }
 
 // With -serve, the login can be seen in the developer UI, at the address that is printed.

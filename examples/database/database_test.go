@@ -12,6 +12,7 @@ import (
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/testkit/nodejs"
 	"github.com/parley-run/parley/internal/testkit/pgtest"
+	"github.com/parley-run/parley/internal/testkit/replaytest"
 )
 
 func TestMain(m *testing.M) { pgtest.Main(m) }
@@ -24,7 +25,7 @@ func TestDatabase(t *testing.T) {
 	}
 	nodejs.Install(t, ".")
 	t.Setenv("SHOP_DATABASE_URL", pgtest.Quick(t).Database(t))
-	srv, err := parley.Open(t.Context(), parley.Config{Scripts: parley.ScriptConfig{Dir: "."}, Offline: true})
+	srv, err := parley.Open(t.Context(), parley.Config{Scripts: parley.ScriptConfig{Dir: "."}, Offline: true, Recording: parley.RecordingConfig{Share: 1}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,4 +64,5 @@ func TestDatabase(t *testing.T) {
 			t.Errorf("%s: got %s, want %s", tt.say, text, tt.want)
 		}
 	}
+	replaytest.Runs(t, srv, "database", "u")
 }

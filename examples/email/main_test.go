@@ -124,7 +124,7 @@ var link = regexp.MustCompile(`Answer here: (\S+)`)
 func TestEmail(t *testing.T) {
 	t.Setenv("EMAIL_TRIGGER_SECRET", "a-long-secret-of-the-trigger")
 	address, mails := standIn(t)
-	server := channeltest.Start(t, func(p channel.Parley, secret string) (http.Handler, error) {
+	server := channeltest.Start(t, "ann@example.com", func(p channel.Parley, secret string) (http.Handler, error) {
 		b := &bridge{parley: p, smtp: address, from: mail.Address{Name: "Shop", Address: "agent@shop.example"}}
 		return channel.Webhooks(secret, b.tell)
 	})

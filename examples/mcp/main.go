@@ -19,8 +19,8 @@ import (
 	"github.com/parley-run/parley/tool/mcp"
 )
 
-// newServer is the agent, and a server for it.
-func newServer(command string, args ...string) (*parley.Server, error) {
+// newServer adds the agent to a configuration. Its tools are those of a command.
+func newServer(cfg parley.Config, command string, args ...string) (*parley.Server, error) {
 	notes, err := mcp.New(mcp.Config{
 		Stdio:  &mcp.Stdio{Command: command, Args: args},
 		Filter: mcp.Only("add_note", "list_notes"),
@@ -38,7 +38,8 @@ func newServer(command string, args ...string) (*parley.Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	return parley.Open(context.Background(), parley.Config{Agents: map[string]*agent.Agent{"notes": root}, Network: parley.NetworkConfig{Port: 8000}})
+	cfg.Agents = map[string]*agent.Agent{"notes": root}
+	return parley.Open(context.Background(), cfg)
 }
 
 type note struct {
@@ -93,7 +94,7 @@ func serveAgent(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	srv, err := newServer(self, "notes")
+	srv, err := newServer(parley.Config{Network: parley.NetworkConfig{Port: 8000}}, self, "notes")
 	if err != nil {
 		return err
 	}

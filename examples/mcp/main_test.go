@@ -8,6 +8,7 @@ import (
 
 	"github.com/parley-run/parley"
 	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/testkit/replaytest"
 )
 
 // The MCP server of the test is the test itself.
@@ -26,7 +27,7 @@ func TestNotes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	srv, err := newServer(self, "notes")
+	srv, err := newServer(parley.Config{Recording: parley.RecordingConfig{Share: 1}}, self, "notes")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,4 +50,5 @@ func TestNotes(t *testing.T) {
 			t.Errorf("%s: it calls %s and says %q", say, called, said)
 		}
 	}
+	replaytest.Runs(t, srv, "notes", "u") // without a call of the MCP server
 }

@@ -30,12 +30,14 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := run(ctx, os.Stdout); err != nil && !errors.Is(err, context.Canceled) {
+	if err := run(ctx, os.Stdout, parley.Config{}); err != nil && !errors.Is(err, context.Canceled) {
 		log.Fatal(err)
 	}
 }
 
-func run(ctx context.Context, out io.Writer) error {
+// run holds the conversation with a server that has the assistant added to its
+// configuration.
+func run(ctx context.Context, out io.Writer, cfg parley.Config) error {
 	address, closeCalendar, err := serveCalendar(ctx)
 	if err != nil {
 		return err
@@ -45,7 +47,8 @@ func run(ctx context.Context, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	srv, err := parley.Open(ctx, parley.Config{Agents: map[string]*agent.Agent{"assistant": assistant}})
+	cfg.Agents = map[string]*agent.Agent{"assistant": assistant}
+	srv, err := parley.Open(ctx, cfg)
 	if err != nil {
 		return err
 	}

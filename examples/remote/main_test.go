@@ -7,17 +7,28 @@ import (
 	"net/http"
 	"net/http/cookiejar"
 	"net/url"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 
+	"github.com/parley-run/parley"
+	"github.com/parley-run/parley/agent"
+	_ "github.com/parley-run/parley/credential/keyset" // for logins in a database
 	"github.com/parley-run/parley/internal/testkit/provider"
+	"github.com/parley-run/parley/internal/testkit/replaytest"
+	_ "github.com/parley-run/parley/session/sqlite" // keeps what is repeated
 )
 
-// A person opens the address of the login, and the conversation goes on.
+// A person opens the address of the login, and the conversation goes on. Repeated with
+// what was recorded, it is the same without the other server.
 func TestRemote(t *testing.T) {
 	shown, out := io.Pipe()
-	go func() { out.CloseWithError(run(t.Context(), out)) }()
+	cfg := parley.Config{
+		Sessions:  parley.SessionConfig{URL: "sqlite://" + filepath.Join(t.TempDir(), "parley.db")},
+		Recording: parley.RecordingConfig{Share: 1},
+	}
+	go func() { out.CloseWithError(run(t.Context(), out, cfg)) }()
 	var all strings.Builder
 	address := regexp.MustCompile(`(http://\S+/oauth/start\S+)\n`)
 	for buf := make([]byte, 4096); !address.MatchString(all.String()); {
@@ -35,6 +46,17 @@ func TestRemote(t *testing.T) {
 	if string(rest) != "calendar: That is all.\n" {
 		t.Errorf("after the login it says %q", rest)
 	}
+	assistant, err := newAssistant("http://127.0.0.1:1/a2a/calendar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg.Agents = map[string]*agent.Agent{"assistant": assistant}
+	srv, err := parley.Open(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer srv.Close(context.WithoutCancel(t.Context()))
+	replaytest.Runs(t, srv, "assistant", "user")
 }
 
 // logIn does what a person does with a browser.

@@ -86,7 +86,7 @@ func TestSlack(t *testing.T) {
 	t.Setenv("SLACK_SIGNING_SECRET", signing)
 	slack, messages := standIn(t)
 	var bridges http.Handler
-	server := channeltest.Start(t, func(p channel.Parley, secret string) (h http.Handler, err error) {
+	server := channeltest.Start(t, "C1", func(p channel.Parley, secret string) (h http.Handler, err error) {
 		bridges, err = (&bridge{parley: p, api: slack, token: "xoxb-test", signing: signing}).handler(secret)
 		return bridges, err
 	})

@@ -66,7 +66,7 @@ func TestTelegram(t *testing.T) {
 	t.Setenv("TELEGRAM_SECRET", secret)
 	api, calls := standIn(t)
 	var bridges http.Handler
-	channeltest.Start(t, func(p channel.Parley, webhookSecret string) (h http.Handler, err error) {
+	channeltest.Start(t, "-1001234", func(p channel.Parley, webhookSecret string) (h http.Handler, err error) {
 		bridges, err = (&bridge{parley: p, app: "approval", api: api, secret: secret}).handler(webhookSecret)
 		return bridges, err
 	})

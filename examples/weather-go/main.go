@@ -28,7 +28,8 @@ func getWeather(ctx *tool.Context, in cityArgs) (report, error) {
 	return report{"success", "The weather in " + in.City + " is sunny with a temperature of 25 degrees Celsius (77 degrees Fahrenheit)."}, nil
 }
 
-func newServer() (*parley.Server, error) {
+// newServer adds the agent to a configuration.
+func newServer(cfg parley.Config) (*parley.Server, error) {
 	weather, err := tool.New(tool.Declaration{Name: "get_weather", Description: "Reports the current weather in a city."}, getWeather)
 	if err != nil {
 		return nil, err
@@ -43,11 +44,12 @@ func newServer() (*parley.Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	return parley.Open(context.Background(), parley.Config{Agents: map[string]*agent.Agent{"weather": root}, Network: parley.NetworkConfig{Port: 8000}})
+	cfg.Agents = map[string]*agent.Agent{"weather": root}
+	return parley.Open(context.Background(), cfg)
 }
 
 func main() {
-	srv, err := newServer()
+	srv, err := newServer(parley.Config{Network: parley.NetworkConfig{Port: 8000}})
 	if err == nil {
 		err = srv.Run(context.Background())
 	}

@@ -6,10 +6,12 @@ import (
 
 	"github.com/parley-run/parley"
 	"github.com/parley-run/parley/event"
+	"github.com/parley-run/parley/internal/testkit/replaytest"
 )
 
+// It answers, and repeated with what was recorded, the run is the same.
 func TestWeather(t *testing.T) {
-	srv, err := newServer()
+	srv, err := newServer(parley.Config{Recording: parley.RecordingConfig{Share: 1}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -26,4 +28,5 @@ func TestWeather(t *testing.T) {
 	if !strings.Contains(said, "The weather in New York is sunny") {
 		t.Errorf("it says %q", said)
 	}
+	replaytest.Runs(t, srv, "weather", "u")
 }

@@ -17,12 +17,14 @@ import (
 	"github.com/parley-run/parley"
 	_ "github.com/parley-run/parley/all" // the offline model, and agents in TypeScript
 	"github.com/parley-run/parley/examples/channel"
+	"github.com/parley-run/parley/internal/testkit/replaytest"
 )
 
 // Start serves the agent of examples/approval, with the triggers of the recipe in the
 // current directory, and sends its webhooks to what open returns. It returns the address of
-// the server.
-func Start(t *testing.T, open func(p channel.Parley, secret string) (http.Handler, error)) string {
+// the server. When the test ends, it repeats the runs of a user with what was recorded:
+// they must be the same.
+func Start(t *testing.T, user string, open func(p channel.Parley, secret string) (http.Handler, error)) string {
 	t.Helper()
 	apps := t.TempDir()
 	if err := os.Mkdir(filepath.Join(apps, "approval"), 0o700); err != nil {
@@ -40,14 +42,17 @@ func Start(t *testing.T, open func(p channel.Parley, secret string) (http.Handle
 	key := make([]byte, 32)
 	_, _ = rand.Read(key)
 	srv, err := parley.Open(t.Context(), parley.Config{
-		Scripts: parley.ScriptConfig{Dir: apps}, Offline: true,
+		Scripts: parley.ScriptConfig{Dir: apps}, Offline: true, Recording: parley.RecordingConfig{Share: 1},
 		Logins:  parley.LoginConfig{Key: base64.StdEncoding.EncodeToString(key)},
 		Network: parley.NetworkConfig{AllowPrivateWebhooks: []string{"127.0.0.0/8"}},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { srv.Close(context.WithoutCancel(t.Context())) })
+	t.Cleanup(func() {
+		replaytest.Runs(t, srv, "approval", user)
+		srv.Close(context.WithoutCancel(t.Context()))
+	})
 	server := httptest.NewServer(srv.Handler())
 	t.Cleanup(server.Close)
 
