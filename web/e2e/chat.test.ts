@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 
 import { accessible } from './axe';
-import { call, clipboard, copyAction, fragile, fresh, open, picture, pull, session, sessionPath, useBrowser } from './kit';
+import { base, call, clipboard, copyAction, fragile, fresh, open, picture, pull, session, sessionPath, useBrowser } from './kit';
 
 useBrowser();
 
@@ -143,6 +143,30 @@ test('a session is called what was said first', async () => {
   const { state } = await call<{ state: { __session_metadata__: unknown } }>('GET', sessionPath('city', 'chat', id));
   expect(state.__session_metadata__).toEqual({ displayName: 'What is the weather in Oslo?' });
   await expect.poll(() => page.getByText('named the session').count()).toBe(0);
+});
+
+test('the key that goes to a screen does not stop the run, also before the screen is loaded', async () => {
+  const gate = fresh('gate');
+  const page = await open('/ui/api');
+  let load = () => undefined as void;
+  const loaded = new Promise<void>((resolve) => (load = resolve));
+  await page.route('**/assets/sessions-*.js', async (route) => (await loaded, route.continue()));
+  const stops: string[] = [];
+  page.on('request', (r) => r.url().endsWith('/cancel') && stops.push(r.url()));
+  await page.goto(base + (await session('teller', 'chat', fresh('s'))));
+  await page.getByLabel('Message').fill(`tell me, gate ${gate}`);
+  await page.keyboard.press('Enter');
+  await page.locator('[data-live]').getByText(start).waitFor();
+  await page.keyboard.press('Escape');
+  await page.keyboard.press('g');
+  await page.keyboard.press('s');
+  await page.waitForURL(/\/sessions$/);
+  await page.getByText('Loading the screen').waitFor();
+  await page.keyboard.press('s'); // the workbench cannot be seen any more
+  load();
+  await page.getByRole('heading', { name: 'Sessions' }).waitFor();
+  expect(stops).toEqual([]);
+  await pull(`open/${gate}`);
 });
 
 test('a run is stopped', async () => {

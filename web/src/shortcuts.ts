@@ -22,35 +22,47 @@ export function useShortcuts(options: Options) {
   now.current = options;
   useEffect(() => {
     let going = false; // after g, which names a screen together with the next key
+    const elsewhere = (event: KeyboardEvent) => typing(event.target) || event.metaKey || event.ctrlKey || event.altKey || document.querySelector('[role=dialog]');
+    const go = (key: string) => {
+      const { scope } = now.current;
+      const user = (screen: UserScreen) => scope.app && navigate(to.user(scope.app, scope.user, screen));
+      switch (key) {
+        case 'a': return navigate('/');
+        case 's': return void user('sessions');
+        case 'i':
+        case 'w': return navigate(to.inbox());
+        case 'r': return void user('runs');
+        case 'l': return void user('logins');
+        case 't': return void user('schedules');
+        case 'h': return void user('triggers');
+        case 'o': return void user('tools');
+        case 'm': return void user('memory');
+        case 'k': return void user('webhooks');
+        case 'u': return navigate(to.usage());
+        case 'p': return navigate('/ui/api');
+        case 'f': return void (scope.app && navigate(toEvals.feedback(scope.app)));
+        case 'e': return void (scope.app && navigate(toEvals.sets(scope.app)));
+      }
+    };
+    // The key after g means nothing else: it is taken before other listeners have it, such as those of a screen that is
+    // left, which stay until the next screen is loaded.
+    const onSecond = (event: KeyboardEvent) => {
+      if (!going) return;
+      if (elsewhere(event)) going = false;
+      if (!going || event.key.length > 1) return; // such as Shift, or Tab
+      event.preventDefault();
+      event.stopImmediatePropagation();
+      going = event.key === 'g';
+      go(event.key);
+    };
     const onKey = (event: KeyboardEvent) => {
-      const { scope, openPalette, openHelp } = now.current;
+      const { openPalette, openHelp } = now.current;
       if ((event.metaKey || event.ctrlKey) && event.key.toLowerCase() === 'k') {
         event.preventDefault();
         openPalette();
         return;
       }
-      if (typing(event.target) || event.metaKey || event.ctrlKey || event.altKey || document.querySelector('[role=dialog]')) return;
-      if (going) {
-        going = false;
-        const user = (screen: UserScreen) => scope.app && navigate(to.user(scope.app, scope.user, screen));
-        switch (event.key) {
-          case 'a': return navigate('/');
-          case 's': return void user('sessions');
-          case 'i':
-          case 'w': return navigate(to.inbox());
-          case 'r': return void user('runs');
-          case 'l': return void user('logins');
-          case 't': return void user('schedules');
-          case 'h': return void user('triggers');
-          case 'o': return void user('tools');
-          case 'm': return void user('memory');
-          case 'k': return void user('webhooks');
-          case 'u': return navigate(to.usage());
-          case 'p': return navigate('/ui/api');
-          case 'f': return void (scope.app && navigate(toEvals.feedback(scope.app)));
-          case 'e': return void (scope.app && navigate(toEvals.sets(scope.app)));
-        }
-      }
+      if (elsewhere(event)) return;
       switch (event.key) {
         case 'g':
           going = true;
@@ -74,7 +86,11 @@ export function useShortcuts(options: Options) {
           window.dispatchEvent(new Event(newSession));
       }
     };
+    window.addEventListener('keydown', onSecond, { capture: true });
     window.addEventListener('keydown', onKey);
-    return () => window.removeEventListener('keydown', onKey);
+    return () => {
+      window.removeEventListener('keydown', onSecond, { capture: true });
+      window.removeEventListener('keydown', onKey);
+    };
   }, []);
 }

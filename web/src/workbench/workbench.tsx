@@ -1,5 +1,5 @@
 import { useQuery as useData } from '@tanstack/react-query';
-import { useCallback, useEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react';
+import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react';
 
 import { calls, runsAtOnce } from '../api/calls';
 import { ParleyError } from '../api/client';
@@ -133,7 +133,8 @@ function Ready({ model, snapshot }: { model: SessionModel; snapshot: Snapshot })
   ]);
 
   const refused = useRefusal()('run');
-  useEffect(() => {
+  // While the next screen is loaded, this one is hidden, and has no layout effects.
+  useLayoutEffect(() => {
     const onKey = (e: KeyboardEvent) => {
       // The browser would find only what is in view; asked again, it may.
       if ((e.ctrlKey || e.metaKey) && e.key === 'f' && !finding && events.length > 0) return e.preventDefault(), find();
