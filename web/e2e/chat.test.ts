@@ -1,3 +1,4 @@
+import type { Route } from 'playwright-core';
 import { expect, test } from 'vitest';
 
 import { accessible } from './axe';
@@ -167,6 +168,45 @@ test('the key that goes to a screen does not stop the run, also before the scree
   await page.getByRole('heading', { name: 'Sessions' }).waitFor();
   expect(stops).toEqual([]);
   await pull(`open/${gate}`);
+});
+
+test('a message is sent once, and what is written in the meantime is kept', async () => {
+  const page = await open(await session('teller', 'chat', fresh('s')), { expected: /409/ });
+  const starts = '**/sessions/*/runs';
+  const held: Route[] = [];
+  await page.route(starts, (route) => (route.request().method() === 'POST' ? void held.push(route) : route.continue()));
+  const answer = async (act: (route: Route) => Promise<void>) => {
+    await expect.poll(() => held.length).toBe(1);
+    await act(held.pop()!);
+  };
+  const box = page.getByLabel('Message');
+  await page.getByRole('button', { name: 'Say hello', exact: true }).dblclick();
+  await answer((route) => route.continue());
+  await page.getByText('that never lost a word').waitFor();
+  await page.getByText('completed', { exact: true }).first().waitFor();
+  // The server refuses it: it is there again, before what was written in the meantime.
+  await box.fill('tell me');
+  await page.locator('input[type=file]').setInputFiles({ name: 'first.txt', mimeType: 'text/plain', buffer: Buffer.from('1') });
+  await page.getByText('first.txt').waitFor();
+  await box.press('Enter');
+  await page.getByText('first.txt').waitFor({ state: 'detached' });
+  await box.press('Enter');
+  await page.keyboard.type('and more');
+  await box.press('Enter');
+  await page.locator('input[type=file]').setInputFiles({ name: 'second.txt', mimeType: 'text/plain', buffer: Buffer.from('2') });
+  await answer((route) => route.fulfill({ status: 409, json: { error: 'Not now.', detail: 'Not now.' } }));
+  await page.getByText('Not now.').waitFor();
+  await expect.poll(() => box.inputValue()).toBe('tell me\nand more');
+  await expect.poll(() => page.getByLabel('Files to send').locator('li').allInnerTexts()).toEqual(['first.txt', 'second.txt']);
+  await picture(page, 'refused-light');
+  // The server accepts it: what was written in the meantime stays.
+  await page.getByRole('button', { name: 'Send', exact: true }).click();
+  await box.fill('the next one');
+  await answer((route) => route.continue());
+  await page.getByText('completed', { exact: true }).first().waitFor();
+  await expect.poll(() => page.locator('[data-row] article[data-tone=user]').count()).toBe(2);
+  expect(await box.inputValue()).toBe('the next one');
+  expect(held).toEqual([]);
 });
 
 test('a run is stopped', async () => {

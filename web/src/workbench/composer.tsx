@@ -53,14 +53,28 @@ function Writing({ model, snapshot, empty }: Props) {
     }
   };
   const over = useFileDrops(box, take);
+  const [sending, setSending] = useState(false);
   const send = async () => {
-    if (!text.trim() && files.length === 0) return;
-    const parts: Part[] = text.trim() ? [{ text: text.trim() }] : [];
-    for (const file of files) parts.push({ inlineData: { mimeType: file.type || 'application/octet-stream', data: await base64(file), displayName: file.name } });
-    if (await model.send(parts)) {
-      setText('');
-      setFiles([]);
+    if (sending || model.sending || (!text.trim() && files.length === 0)) return;
+    setSending(true);
+    setText('');
+    setFiles([]);
+    if (!(await deliver(text, files))) {
+      // It was not sent. It comes before what was written in the meantime.
+      setText((now) => (now ? `${text}\n${now}` : text));
+      setFiles((now) => [...files, ...now]);
     }
+    setSending(false);
+  };
+  const deliver = async (text: string, files: File[]) => {
+    const parts: Part[] = text.trim() ? [{ text: text.trim() }] : [];
+    try {
+      for (const file of files) parts.push({ inlineData: { mimeType: file.type || 'application/octet-stream', data: await base64(file), displayName: file.name } });
+    } catch (error) {
+      say(`A file could not be read: ${(error as Error).message}`, 'bad');
+      return false;
+    }
+    return model.send(parts);
   };
   return (
     <div className="shrink-0 border-t bg-paper pt-2">
@@ -102,7 +116,7 @@ function Writing({ model, snapshot, empty }: Props) {
           <Button tone="quiet" icon="clip" bare onClick={() => picker.current?.click()}>Attach files</Button>
           <span className="flex-1" />
           <span className="mr-1 text-xs text-faint max-md:hidden"><Kbd>Enter</Kbd> sends</span>
-          <Action tone="primary" icon="send" call={() => model.startCall([{ text: text || '…' }])} onClick={() => void send()} disabled={!text.trim() && files.length === 0}>Send</Action>
+          <Action tone="primary" icon="send" call={() => model.startCall([{ text: text || '…' }])} onClick={() => void send()} disabled={sending || (!text.trim() && files.length === 0)}>Send</Action>
         </div>
       </div>
     </div>

@@ -25,3 +25,27 @@ test('a run that ends while the session is read is shown to its end', async () =
   await model.load('open');
   await expect.poll(() => model.get().events.map((e) => e.id)).toEqual(['ev-1']);
 });
+
+test('a message is sent once, however often that is asked for before the server answers', async () => {
+  const posts: string[] = [];
+  let respond: (response: Response) => void = () => undefined;
+  vi.stubGlobal('fetch', async (input: RequestInfo | URL, init?: RequestInit) => {
+    const path = new URL(String(input), 'http://localhost').pathname;
+    if (init?.method !== 'POST') return path.endsWith('/events') ? new Promise<Response>(() => undefined) : Response.json([]);
+    posts.push(path);
+    return new Promise<Response>((resolve) => (respond = resolve));
+  });
+  const model = new SessionModel({ app: 'a', user: 'u', session: 's' });
+  const first = model.send([{ text: 'Hello' }]);
+  expect(await model.send([{ text: 'Hello' }])).toBe(false);
+  expect(await model.again('e-1', [{ text: 'Hello' }])).toBeUndefined();
+  await expect.poll(() => posts.length).toBe(1);
+  respond(Response.json({ detail: 'Not now.' }, { status: 409 }));
+  expect(await first).toBe(false);
+  // What was refused can be sent again.
+  const second = model.send([{ text: 'Hello' }]);
+  await expect.poll(() => posts.length).toBe(2);
+  respond(Response.json({ id: 'e-1', appName: 'a', userId: 'u', sessionId: 's', status: 'running', createTime: 1 }));
+  expect(await second).toBe(true);
+  expect(model.get().events.map((e) => e.id)).toEqual(['local-e-1']);
+});

@@ -202,8 +202,13 @@ export class SessionModel {
 
   startCall = (parts: Part[]): Call => calls.startRun(this.key, parts, titledBy(parts, this.snapshot.state, this.snapshot.events));
 
-  /** Sends a message. It is false when the server refuses it. */
+  /** A message has been sent, and the server has not answered yet. */
+  sending = false;
+
+  /** Sends a message. It is false when the server refuses it, and while another message is being sent. */
   send = async (parts: Part[]): Promise<boolean> => {
+    if (this.sending) return false;
+    this.sending = true;
     this.set({ refused: undefined, rejoined: undefined });
     try {
       const run = await ask<Run>(this.startCall(parts), this.closed.signal);
@@ -217,6 +222,8 @@ export class SessionModel {
     } catch (error) {
       this.set({ refused: (error as Error).message });
       return false;
+    } finally {
+      this.sending = false;
     }
   };
 
@@ -257,12 +264,18 @@ export class SessionModel {
 
   /** Sends a message in place of a run, in a new branch, and returns the branch. This session stays as it is. */
   again = async (invocation: string, parts: Part[]): Promise<Key | undefined> => {
-    const branch = { ...this.key, session: this.branchId() };
-    if (!(await this.act<Session>(calls.branch(this.key, invocation, branch.session)))) return undefined;
-    const run = await this.act<Run>(calls.startRun(branch, parts));
-    if (run) begun.add(run.id);
-    else void ask(calls.deleteSession(branch)).catch(() => undefined); // nothing was said in it
-    return run && branch;
+    if (this.sending) return undefined;
+    this.sending = true;
+    try {
+      const branch = { ...this.key, session: this.branchId() };
+      if (!(await this.act<Session>(calls.branch(this.key, invocation, branch.session)))) return undefined;
+      const run = await this.act<Run>(calls.startRun(branch, parts));
+      if (run) begun.add(run.id);
+      else void ask(calls.deleteSession(branch)).catch(() => undefined); // nothing was said in it
+      return run && branch;
+    } finally {
+      this.sending = false;
+    }
   };
 
   dismiss = () => this.set({ refused: undefined, rejoined: undefined });
