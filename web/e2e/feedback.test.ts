@@ -70,6 +70,38 @@ test('feedback of all sessions is listed, filtered, opened and kept as a test', 
   await rows(good).waitFor();
 });
 
+test('keys and the search go over the events that are shown', async () => {
+  const user = fresh('keys');
+  await rated(user, 's', 'What is the weather in Paris?', { rating: 'down', note: 'weather' });
+  await call('POST', '/run', { appName: 'tasks', userId: user, sessionId: 's', newMessage: { parts: [{ text: 'What is the weather in London?' }] } });
+  const { events } = await call<{ events: { id: string; invocationId: string }[] }>('GET', sessionPath('tasks', user, 's'));
+  const hidden = events.findIndex((e) => e.invocationId.startsWith('p-'));
+  expect(hidden).toBeGreaterThan(0);
+  const page = await open(`/ui${sessionPath('tasks', user, 's')}?event=${events[hidden - 1]!.id}`);
+  const current = page.locator('article[aria-current] > button');
+  const at = (index: number) => expect.poll(() => current.allTextContents()).toEqual([String(index + 1)]);
+  await at(hidden - 1);
+  await page.keyboard.press('j');
+  await at(hidden + 1);
+  await page.getByLabel('Details').getByText(String(hidden + 2), { exact: true }).first().waitFor();
+  await page.keyboard.press('k');
+  await at(hidden - 1);
+  await page.keyboard.press('/');
+  await page.getByLabel('Find in the conversation').fill('user');
+  await page.keyboard.press('Enter');
+  await at(hidden + 1);
+  // Feedback at the end is passed over, too.
+  const run = events.at(-1)!.invocationId;
+  await call('POST', `${sessionPath('tasks', user, 's')}/runs/${run}/feedback`, { rating: 'up' });
+  await page.keyboard.press('Escape');
+  await page.reload();
+  await page.locator(`[data-feedback="${run}"] [aria-pressed=true]`).waitFor();
+  await page.keyboard.press('End');
+  await at(events.length - 1);
+  await page.keyboard.press('j');
+  await at(events.length - 1);
+});
+
 test('feedback that is missing, or cannot be listed', async () => {
   const empty = await open('/ui/apps/story/feedback');
   await empty.getByText('There is no feedback yet').waitFor();

@@ -11,7 +11,7 @@ import { foldable, hasText, linesOf, pathText, valueAt } from './jsonlines';
 import { labelsText, nameOf, parseLabels, parseSearch, titledBy } from './labels';
 import { exampleBody, expand, operationsOf } from './openapi';
 import { answerTo, credentialRequest, keyAnswer, loginAddress, loginAnswer, pendingOf } from './pending';
-import { addPiece, queuedFrom, rowsOf, summary } from './rows';
+import { addPiece, placeBeside, queuedFrom, rowsOf, shownIn, summary } from './rows';
 import { fieldOf, fieldsOf, valueOf } from './schema';
 import { seconds, timelineOf } from './timeline';
 
@@ -55,6 +55,15 @@ describe('queued messages', () => {
   test('are below what is being written', () => {
     expect(rowsOf(events, [{ id: 'l', author: 'x', text: 't', thought: '' }], 'a').map((r) => r.key)).toEqual(['local-a', '1', 'live-l', 'local-b', 'local-c']);
   });
+});
+
+test('events without a row are passed over', () => {
+  const feedback = event('3', 'user', 1, [], { invocationId: 'p-1', customMetadata: { feedback: { runId: 'e-1', rating: 'up' } } } as never);
+  const events = [event('1', 'user', 1, [{ text: 'new' }]), event('2', 'a', 1, [{ text: 'new' }]), feedback, event('4', 'user', 1, [{ text: 'new' }])];
+  const shown = shownIn(events);
+  expect(shown).toEqual([0, 1, 3]);
+  expect(rowsOf(events, []).map((row) => row.kind === 'event' && row.index)).toEqual(shown);
+  expect([placeBeside(shown, 1, 1), placeBeside(shown, 3, -1), placeBeside(shown, 2, 1), placeBeside(shown, 2, -1), placeBeside(shown, 3, 1), placeBeside(shown, 0, -1)]).toEqual([3, 1, 3, 1, undefined, undefined]);
 });
 
 describe('titles', () => {

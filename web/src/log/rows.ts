@@ -24,11 +24,17 @@ export function queuedFrom(events: Event[], active: string | undefined): number 
   return from;
 }
 
+/** The places of the events that have a row: feedback is shown with its run. */
+export const shownIn = (events: Event[]): number[] => events.flatMap((event, i) => (feedbackIn(event) ? [] : [i]));
+
+/** The place after or before one, or undefined if there is none. The place itself need not be among them. */
+export const placeBeside = (places: number[], at: number, step: 1 | -1): number | undefined => (step > 0 ? places.find((i) => i > at) : places.findLast((i) => i < at));
+
 /** The rows of a session: its events, then the text that is being written, then messages that are queued. */
 export function rowsOf(events: Event[], live: Live[], active?: string): Row[] {
   let start = 0;
   const from = queuedFrom(events, active);
-  const shown = events.map((event, index) => ({ event, index })).filter(({ event }) => !feedbackIn(event)); // it is shown with its run
+  const shown = shownIn(events).map((index) => ({ event: events[index]!, index }));
   const rows: Row[] = shown.map(({ event, index }, at) => {
     const before = shown[at - 1]?.event;
     const first = before?.invocationId !== event.invocationId;

@@ -2,10 +2,13 @@ import { useEffect, useMemo, useRef, useState } from 'react';
 
 import type { Event } from '../api/types';
 import { eventsWith } from '../log/find';
+import { placeBeside } from '../log/rows';
 import { Button } from '../ui/parts';
 
 interface Props {
   events: Event[];
+  /** The places of those that have a row. */
+  shown: number[];
   /** The place of the event that is chosen, or -1. */
   selected: number;
   select: (event: Event) => void;
@@ -13,14 +16,18 @@ interface Props {
 }
 
 /** Finds a text in the conversation, and goes from one event with it to the next. */
-export function FindBar({ events, selected, select, close }: Props) {
+export function FindBar({ events, shown, selected, select, close }: Props) {
   const [text, setText] = useState('');
-  const found = useMemo(() => eventsWith(events, text), [events, text]);
+  const found = useMemo(() => {
+    const all = eventsWith(events, text);
+    const rows = new Set(all.length > 0 ? shown : []);
+    return all.filter((i) => rows.has(i));
+  }, [events, shown, text]);
   const box = useRef<HTMLInputElement>(null);
   useEffect(() => box.current?.focus(), []);
   const at = found.indexOf(selected);
   const go = (step: 1 | -1) => {
-    const next = step > 0 ? (found.find((i) => i > selected) ?? found[0]) : (found.findLast((i) => i < selected || selected < 0) ?? found.at(-1));
+    const next = step > 0 ? (placeBeside(found, selected, 1) ?? found[0]) : ((selected < 0 ? undefined : placeBeside(found, selected, -1)) ?? found.at(-1));
     if (next !== undefined) select(events[next]!);
   };
   return (

@@ -12,7 +12,7 @@ import { count, sumCosts, type Cost } from '../log/cost';
 import { nameOf, titleOf } from '../log/labels';
 import { pendingOf } from '../log/pending';
 import { useKeepItem } from '../evals/turn';
-import { isLocal, rowsOf, textOf } from '../log/rows';
+import { isLocal, placeBeside, rowsOf, shownIn, textOf } from '../log/rows';
 import { Link, navigate, setQuery, to, useQuery } from '../router';
 import { DeleteDialog, EditDialog, sessionItems, useSessionActions, type SessionDialog } from '../screens/sessionactions';
 import { ShareDialog } from '../screens/sharedialog';
@@ -70,6 +70,7 @@ function Ready({ model, snapshot }: { model: SessionModel; snapshot: Snapshot })
   const find = () => (setFinding(true), setPane('chat'));
   const { events, live, runs, active } = snapshot;
   const rows = useMemo(() => rowsOf(events, live, active?.id), [events, live, active?.id]);
+  const shown = useMemo(() => shownIn(events), [events]);
   const pending = useMemo(() => pendingOf(events), [events]);
   const branches = useMemo(() => branchesOf(key.session, events, snapshot.family), [key.session, events, snapshot.family]);
   const selectedId = query.get('event');
@@ -142,11 +143,12 @@ function Ready({ model, snapshot }: { model: SessionModel; snapshot: Snapshot })
       const id = new URLSearchParams(window.location.search).get('event');
       const at = id ? events.findIndex((x) => isCalled(x, id)) : -1;
       const current = events[at];
-      const move = (to: number) => (e.preventDefault(), select(events[Math.max(0, Math.min(events.length - 1, to))]));
+      const move = (to: number | undefined) => (e.preventDefault(), to !== undefined && select(events[to]));
+      const last = shown.at(-1);
       switch (e.key) {
-        case 'j': return move(at < 0 ? events.length - 1 : at + 1);
-        case 'k': return move(at < 0 ? events.length - 1 : at - 1);
-        case 'End': return move(events.length - 1);
+        case 'j': return move(at < 0 ? last : (placeBeside(shown, at, 1) ?? last));
+        case 'k': return move(at < 0 ? last : (placeBeside(shown, at, -1) ?? shown[0]));
+        case 'End': return move(last);
         case '/': return void (events.length > 0 && (e.preventDefault(), find()));
       }
       if (e.key === 'Escape') return select(undefined);
@@ -175,7 +177,7 @@ function Ready({ model, snapshot }: { model: SessionModel; snapshot: Snapshot })
       <TabList label="Parts of the workbench" tabs={panes} value={pane} onChange={setPane} className="flex border-b bg-sunk px-2 lg:hidden" each="flex-1" />
       <div className="flex min-h-0 flex-1">
         <section aria-label="Conversation" data-conversation className={`min-h-0 min-w-0 flex-1 flex-col ${pane === 'chat' ? 'flex' : 'hidden lg:flex'}`}>
-          {finding && <FindBar events={events} selected={selected} select={(event) => select(event)} close={() => setFinding(false)} />}
+          {finding && <FindBar events={events} shown={shown} selected={selected} select={(event) => select(event)} close={() => setFinding(false)} />}
           <LogView
             model={model}
             snapshot={snapshot}
