@@ -9,7 +9,7 @@ export interface Branches {
 }
 
 /**
- * Where a session parts from its branches: by the index of the event at which
+ * Where a session parts from its branches, to which replays do not count: by the index of the event at which
  * they differ, or that of the last one if nothing follows yet. family has all
  * sessions of one root, the newest first.
  */
@@ -22,7 +22,7 @@ export function branchesOf(id: string, events: Event[], family: Session[]): Map<
     return found;
   };
   const own = lineage(id);
-  const everyFork = [...family].reverse().filter((s) => s.forkedFrom);
+  const everyFork = [...family].reverse().filter((s) => s.forkedFrom && !s.forkedFrom.replayOf); // the menu of a run lists its replays
   const pointOf = (s: Session) => s.forkedFrom!.atEventId ?? '';
   const found = new Map<number, Branches>();
   for (const at of new Set(everyFork.map(pointOf))) {

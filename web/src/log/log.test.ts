@@ -38,6 +38,17 @@ describe('branches', () => {
     expect(of('d', '1', '2', 'c3', 'c4', 'd5')).toEqual({ 0: 'd e 1', 2: 'root b c 3', 4: 'c d 2' });
     expect(of('e', 'e1')).toEqual({ 0: 'd e 2' });
   });
+  test('are not replays, which the menu of their run lists', () => {
+    const replay = (id: string, sessionId: string, atEventId: string): Session => ({ ...session(id, sessionId, atEventId), forkedFrom: { sessionId, rootId: 'root', atEventId, replayOf: 'e-1' } }) as Session;
+    const more = [session('g', 'r2', '4'), replay('r2', 'root', '2'), replay('r1', 'root', '4'), ...family];
+    const seen = (id: string, ...ids: string[]) => Object.fromEntries([...branchesOf(id, said(...ids), more)].map(([at, b]) => [at, `${b.sessions.join(' ')} ${b.current + 1}`]));
+    expect(seen('root', '1', '2', '3', '4')).toEqual({ 0: 'root e 1', 2: 'root b c 1', 3: 'root g 1' });
+    // A replay is there in place of what it repeats, and so is what was said in it.
+    expect(seen('r2', '1', '2', '3', '4', '5')).toEqual({ 0: 'r2 e 1', 2: 'r2 b c 1', 4: 'r2 g 1' });
+    expect(seen('g', '1', '2', '3', '4', 'g5')).toEqual({ 0: 'g e 1', 2: 'g b c 1', 4: 'r2 g 2' });
+    expect(branchesOf('root', said('1', '2'), [replay('r', 'root', '1'), session('root')]).size).toBe(0);
+    expect(branchesOf('r', said('1', 'r2'), [replay('r', 'root', '1'), session('root')]).size).toBe(0);
+  });
   test('may end where they part, and lose the session that they come from', () => {
     expect(of('root', '1', '2')).toEqual({ 0: 'root e 1', 1: 'root b c 1' });
     const orphans = family.filter((s) => s.id !== 'root');
