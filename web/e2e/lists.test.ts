@@ -374,6 +374,67 @@ test('what can be done on a screen is among the commands', async () => {
   await dialog.getByLabel('Name').waitFor();
 });
 
+test('what can be done in the workbench is among the commands', async () => {
+  const user = fresh('doer');
+  const gate = fresh('gate');
+  const page = await open(await session('teller', user, 's', 'tell me'));
+  const choose = async (command: string) => {
+    await palette(page);
+    await page.keyboard.type(command);
+    await page.getByRole('option').getByText(command, { exact: true }).click(); // beside it there may be a key
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+  };
+  const bar = page.locator('[data-feedback]');
+  await bar.waitFor();
+  await choose('Rate the last turn as good');
+  await bar.locator('[aria-label="Good answer"][aria-pressed=true]').waitFor();
+  await choose('Rate the last turn as bad');
+  await bar.locator('[aria-label="Bad answer"][aria-pressed=true]').waitFor();
+  await choose('Remove the bad rating of the last turn');
+  await expect.poll(() => bar.locator('[aria-pressed=true]').count()).toBe(0);
+  await choose('Write a note on the last turn');
+  await page.getByLabel('Note on this turn').waitFor();
+  await page.keyboard.type('well told');
+  await page.keyboard.press('Enter');
+  await bar.getByText('well told').waitFor();
+  await choose('Edit the note on the last turn');
+  await expect.poll(() => page.getByLabel('Note on this turn').inputValue()).toBe('well told');
+  await page.keyboard.press('Escape');
+  // Files, as they are chosen.
+  const chosen = page.waitForEvent('filechooser');
+  await choose('Attach files');
+  await (await chosen).setFiles({ name: 'notes.txt', mimeType: 'text/plain', buffer: Buffer.from('Hello') });
+  await page.getByText('notes.txt').waitFor();
+  await page.getByRole('button', { name: 'Remove notes.txt' }).click();
+  // The state, also when another part was there.
+  const details = page.getByLabel('Details', { exact: true }).first();
+  const value = page.getByLabel('value of unit');
+  await choose('Edit the state key unit');
+  await expect.poll(() => value.evaluate((el) => el === document.activeElement)).toBe(true);
+  await page.keyboard.press('Escape');
+  await page.getByRole('tab', { name: 'Event', exact: true }).last().click();
+  await choose('Add a key to the state');
+  await expect.poll(() => page.evaluate(() => document.activeElement?.closest('form')?.textContent ?? '')).toContain('user: and app: share it');
+  await page.keyboard.type('mood');
+  await page.keyboard.press('Tab');
+  await page.keyboard.type('"calm"');
+  await details.getByRole('button', { name: 'Save', exact: true }).click();
+  await details.getByRole('button', { name: 'Edit mood' }).waitFor();
+  // Messages that are queued.
+  await choose('Write a message');
+  await expect.poll(() => page.getByLabel('Message').evaluate((el) => el === document.activeElement)).toBe(true);
+  for (const text of [`tell me, gate ${gate}`, 'tell me more', 'tell me all']) {
+    await page.getByLabel('Message').fill(text);
+    await page.keyboard.press('Enter');
+    await page.locator('article').getByText(text, { exact: true }).waitFor();
+  }
+  await choose('Withdraw the queued message “tell me all”');
+  await page.getByText('tell me all', { exact: true }).waitFor({ state: 'detached' });
+  await choose('Withdraw the queued message');
+  await page.getByText('tell me more', { exact: true }).waitFor({ state: 'detached' });
+  await pull(`open/${gate}`);
+});
+
 test('only a keyboard', async () => {
   const user = fresh('keys');
   await session('city', user, 'kept', 'What is the weather in Oslo?');

@@ -2,6 +2,7 @@ import * as Radix from '@radix-ui/react-dialog';
 import { useQuery } from '@tanstack/react-query';
 import { Command, defaultFilter } from 'cmdk';
 import { useMemo, useState, type ReactNode } from 'react';
+import { flushSync } from 'react-dom';
 
 import { calls } from './api/calls';
 import { ask, lastAction } from './api/client';
@@ -60,7 +61,7 @@ function Commands({ scope, onClose, openHelp }: { scope: Scope; onClose: () => v
     queryFn: ({ signal }) => ask<FoundEvent[]>(calls.search(app!, user, search, 5), signal),
   }).data ?? [];
   const go = (act: () => void) => () => {
-    onClose();
+    flushSync(onClose); // while it is open, nothing else can have the focus
     act();
   };
   return (

@@ -2,6 +2,7 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useState, type ReactNode } from 'react';
 
+import type { Call } from '../api/calls';
 import { ask } from '../api/client';
 import type { Event, Key } from '../api/types';
 import { useCaller } from '../caller';
@@ -23,44 +24,69 @@ export function Thumb({ down }: { down?: boolean }) {
   return <span className={down ? 'rotate-180' : ''}><Icon name="feedback" size={15} /></span>;
 }
 
-/** The bar below a turn. */
-export function TurnBar({ model, events, run }: { model: SessionModel; events: Event[]; run: string }) {
+/** What is thought of a run, and ways to change what the caller thinks of it. */
+export function useOpinion(model: SessionModel, events: Event[], run: string) {
   const { key } = model;
   const client = useQueryClient();
-  const caller = useCaller();
-  const me = caller?.author || key.user;
+  const me = useCaller()?.author || key.user;
   const all = feedbackOf(events).filter((f) => f.runId === run);
   const mine = all.find((f) => f.author === me);
-  const [writing, setWriting] = useState(false);
-  const [note, setNote] = useState('');
-  const give = (rating: 'up' | 'down' | undefined, text: string | undefined) => ({ ...(rating ? { rating } : {}), ...(text ? { note: text } : {}) });
-  const send = async (body: ReturnType<typeof give>) => {
-    if ((await model.act(evalCalls.feedback(key, run, body))) === undefined) return;
+  const give = (rating: 'up' | 'down' | undefined, text: string | undefined) => evalCalls.feedback(key, run, { ...(rating ? { rating } : {}), ...(text ? { note: text } : {}) });
+  const rated = (rating: 'up' | 'down') => give(mine?.rating === rating ? undefined : rating, mine?.note);
+  const noted = (text: string) => give(mine?.rating, text.trim());
+  const send = async (call: Call) => {
+    if ((await model.act(call)) === undefined) return;
     void client.invalidateQueries({ queryKey: ['feedback', key.app] });
     await model.load('end');
   };
-  const rate = (rating: 'up' | 'down') => give(mine?.rating === rating ? undefined : rating, mine?.note);
-  const write = () => (setNote(mine?.note ?? ''), setWriting(true));
-  const save = () => (setWriting(false), void send(give(mine?.rating, note.trim())));
+  return {
+    mine,
+    /** What there is to read: all but ratings of the caller. */
+    said: all.filter((f) => f.note || f.author !== me),
+    /** The requests: rated gives a rating, or takes the same one back. */
+    rated, noted,
+    rate: (rating: 'up' | 'down') => void send(rated(rating)),
+    note: (text: string) => void send(noted(text)),
+  };
+}
+
+interface BarProps {
+  model: SessionModel;
+  events: Event[];
+  run: string;
+  /** A note is being written. */
+  writing: boolean;
+  setWriting: (is: boolean) => void;
+}
+
+/** The bar below a turn. */
+export function TurnBar({ model, events, run, writing, setWriting }: BarProps) {
+  const { mine, said, rated, noted, rate, note } = useOpinion(model, events, run);
+  const developer = useCaller()?.developer ?? false;
   return (
     <div data-feedback={run} className="mt-1">
       <div className="-ml-1.5 flex flex-wrap items-center gap-x-0.5">
-        <Action tone="quiet" className="w-7 px-0! aria-pressed:bg-sunk aria-pressed:text-good max-md:w-9" title="Good answer" aria-label="Good answer" aria-pressed={mine?.rating === 'up'} call={() => evalCalls.feedback(key, run, rate('up'))} onClick={() => void send(rate('up'))}><Thumb /></Action>
-        <Action tone="quiet" className="w-7 px-0! aria-pressed:bg-sunk aria-pressed:text-bad max-md:w-9" title="Bad answer" aria-label="Bad answer" aria-pressed={mine?.rating === 'down'} call={() => evalCalls.feedback(key, run, rate('down'))} onClick={() => void send(rate('down'))}><Thumb down /></Action>
-        <Refusable asks="review" tone="quiet" onClick={write}>{mine?.note ? 'Edit the note' : 'Note'}</Refusable>
-        {caller?.developer && <Keep id={key} run={run} message={textOf(events.find((e) => e.invocationId === run && e.author === 'user') ?? ({} as Event))} />}
+        <Action tone="quiet" className="w-7 px-0! aria-pressed:bg-sunk aria-pressed:text-good max-md:w-9" title="Good answer" aria-label="Good answer" aria-pressed={mine?.rating === 'up'} call={() => rated('up')} onClick={() => rate('up')}><Thumb /></Action>
+        <Action tone="quiet" className="w-7 px-0! aria-pressed:bg-sunk aria-pressed:text-bad max-md:w-9" title="Bad answer" aria-label="Bad answer" aria-pressed={mine?.rating === 'down'} call={() => rated('down')} onClick={() => rate('down')}><Thumb down /></Action>
+        <Refusable asks="review" tone="quiet" onClick={() => setWriting(true)}>{mine?.note ? 'Edit the note' : 'Note'}</Refusable>
+        {developer && <Keep id={model.key} run={run} message={textOf(events.find((e) => e.invocationId === run && e.author === 'user') ?? ({} as Event))} />}
       </div>
-      {writing && (
-        <form onSubmit={(e) => (e.preventDefault(), save())} className="my-1 flex max-w-[620px] flex-wrap gap-2">
-          <input autoFocus aria-label="Note on this turn" maxLength={4000} className="field min-w-[200px] flex-1" value={note} onChange={(e) => setNote(e.target.value)} onKeyDown={(e) => e.key === 'Escape' && (e.stopPropagation(), setWriting(false))} />
-          <Action tone="primary" call={() => evalCalls.feedback(key, run, give(mine?.rating, note.trim()))} onClick={save}>Save the note</Action>
-          <Button onClick={() => setWriting(false)}>Cancel</Button>
-        </form>
-      )}
-      {all.filter((f) => f.note || f.author !== me).map((f) => (
+      {writing && <NoteForm note={mine?.note ?? ''} call={noted} save={(text) => (setWriting(false), note(text))} close={() => setWriting(false)} />}
+      {said.map((f) => (
         <p key={f.author} className="text-sm text-soft [overflow-wrap:anywhere]"><b className="font-mono text-2xs font-semibold">{f.author}</b>: {f.rating && <span className={f.rating === 'up' ? 'text-good' : 'text-bad'}>{f.rating === 'up' ? 'good' : 'bad'}</span>}{f.rating && f.note && ' · '}{f.note}</p>
       ))}
     </div>
+  );
+}
+
+function NoteForm({ note, call, save, close }: { note: string; call: (text: string) => Call; save: (text: string) => void; close: () => void }) {
+  const [text, setText] = useState(note);
+  return (
+    <form onSubmit={(e) => (e.preventDefault(), save(text))} className="my-1 flex max-w-[620px] flex-wrap gap-2">
+      <input autoFocus aria-label="Note on this turn" maxLength={4000} className="field min-w-[200px] flex-1" value={text} onChange={(e) => setText(e.target.value)} onKeyDown={(e) => e.key === 'Escape' && (e.stopPropagation(), close())} />
+      <Action tone="primary" call={() => call(text)} onClick={() => save(text)}>Save the note</Action>
+      <Button onClick={close}>Cancel</Button>
+    </form>
   );
 }
 

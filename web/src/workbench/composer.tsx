@@ -2,6 +2,7 @@ import { useEffect, useRef, useState, type ClipboardEvent, type RefObject } from
 
 import type { Part } from '../api/types';
 import { useRefusal } from '../caller';
+import { useCommands } from '../commands';
 import { useOn } from '../screens/newsession';
 import { focusComposer } from '../shortcuts';
 import { Icon } from '../ui/icons';
@@ -36,6 +37,7 @@ function Writing({ model, snapshot, empty }: Props) {
   const box = useRef<HTMLTextAreaElement>(null);
   const picker = useRef<HTMLInputElement>(null);
   useOn(focusComposer, () => box.current?.focus());
+  useCommands([{ label: 'Attach files', changes: true, act: () => picker.current?.click() }]);
   useEffect(() => {
     if (empty && window.matchMedia('(min-width: 1024px)').matches) box.current?.focus();
   }, []); // when the screen opens, and not when a turn is undone

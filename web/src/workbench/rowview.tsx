@@ -31,6 +31,9 @@ export interface LogProps {
   selected: string | undefined;
   editing: string | undefined;
   setEditing: (id: string | undefined) => void;
+  /** The run that a note is being written on. */
+  noting: string | undefined;
+  setNoting: (run: string | undefined) => void;
   select: (event: Event) => void;
   inspect: (event: Event) => void;
   fork: (event: Event) => void;
@@ -106,7 +109,7 @@ export function Frame({ number, author, same, children, tone, label, note, selec
 }
 
 function EventRow(props: LogProps & { row: Row & { kind: 'event' } }) {
-  const { model, snapshot, row, pending, selected, editing, setEditing, inspect, fork, branches, again } = props;
+  const { model, snapshot, row, pending, selected, editing, setEditing, noting, setNoting, inspect, fork, branches, again } = props;
   const { event } = row;
   const run = snapshot.runs.find((r) => r.id === event.invocationId);
   const isMessage = event.author === 'user' && partsOf(event).some((p) => p.text !== undefined || p.inlineData);
@@ -163,7 +166,7 @@ function EventRow(props: LogProps & { row: Row & { kind: 'event' } }) {
             {first && <Action tone="quiet" icon="retry" call={() => model.againCalls(event.invocationId, partsOf(first))} disabled={busy} onClick={() => again(event, partsOf(first))}>Retry</Action>}
           </p>
         )}
-        {last && event.author !== 'user' && !busy && run?.status !== 'waiting' && !model.evaluated && <TurnBar model={model} events={snapshot.events} run={event.invocationId} />}
+        {last && event.author !== 'user' && !busy && run?.status !== 'waiting' && !model.evaluated && <TurnBar model={model} events={snapshot.events} run={event.invocationId} writing={noting === event.invocationId} setWriting={(is) => setNoting(is ? event.invocationId : undefined)} />}
         {branches.has(row.index) && <BranchSwitch id={model.key} branches={branches.get(row.index)!} after={snapshot.events[row.index - 1]?.id ?? ''} />}
       </Frame>
     </>

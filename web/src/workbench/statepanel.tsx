@@ -3,6 +3,7 @@ import { useState } from 'react';
 import { calls } from '../api/calls';
 import type { Json, JsonObject, Key } from '../api/types';
 import { useRefusal } from '../caller';
+import { useCommands } from '../commands';
 import { metadataKey } from '../log/labels';
 import { Action, Button, Field } from '../ui/parts';
 
@@ -10,14 +11,22 @@ interface Props {
   id: Key;
   state: JsonObject;
   patch: (delta: JsonObject) => Promise<boolean>;
+  /** Brings the panel into view. */
+  show: () => void;
 }
 
 const scopes: [string, string][] = [['', 'this session'], ['user:', 'all sessions of the user'], ['app:', 'all users']];
 
 /** The state as it is, and ways to change it. */
-export function StatePanel({ id, state, patch }: Props) {
+export function StatePanel({ id, state, patch, show }: Props) {
   const [open, setOpen] = useState<string>();
   const refused = useRefusal()('run');
+  // What cannot be seen yet does not take the focus.
+  const edit = (key: string) => (show(), void requestAnimationFrame(() => setOpen(key)));
+  useCommands([
+    { label: 'Add a key to the state', changes: true, act: () => edit('') },
+    ...Object.keys(state).filter((key) => key !== metadataKey).map((key) => ({ label: `Edit the state key ${key}`, changes: true, searched: true, act: () => edit(key) })),
+  ]);
   const scopeOf = (key: string) => (key.startsWith('user:') ? 'user:' : key.startsWith('app:') ? 'app:' : '');
   return (
     <div className="min-h-0 flex-1 overflow-y-auto px-4 py-3" tabIndex={0} role="region" aria-label="State">

@@ -11,8 +11,8 @@ import { branchesOf } from '../log/branches';
 import { count, sumCosts, type Cost } from '../log/cost';
 import { nameOf, titleOf } from '../log/labels';
 import { pendingOf } from '../log/pending';
-import { useKeepItem } from '../evals/turn';
-import { isLocal, placeBeside, rowsOf, shownIn, textOf } from '../log/rows';
+import { useKeepItem, useOpinion } from '../evals/turn';
+import { isLocal, placeBeside, queuedFrom, rowsOf, shownIn, textOf } from '../log/rows';
 import { Link, navigate, setQuery, to, useQuery } from '../router';
 import { DeleteDialog, EditDialog, sessionItems, useSessionActions, type SessionDialog } from '../screens/sessionactions';
 import { ShareDialog } from '../screens/sharedialog';
@@ -66,6 +66,7 @@ function Ready({ model, snapshot }: { model: SessionModel; snapshot: Snapshot })
   const query = useQuery();
   const [pane, setPane] = useState<Pane>('chat');
   const [editing, setEditing] = useState<string>();
+  const [noting, setNoting] = useState<string>();
   const [finding, setFinding] = useState(false);
   const find = () => (setFinding(true), setPane('chat'));
   const { events, live, runs, active } = snapshot;
@@ -119,6 +120,15 @@ function Ready({ model, snapshot }: { model: SessionModel; snapshot: Snapshot })
     }
   };
 
+  /** Shows a part, also when it was shown last and another one is there now. */
+  const [asked, setAsked] = useState(0);
+  const show = (one: 'event' | 'state') => (setPane(one), setAsked((n) => n + 1));
+
+  const queued = events.slice(queuedFrom(events, active?.id)).filter(isLocal);
+  const end = events[shown.at(-1) ?? -1];
+  const rateable = end && end.author !== 'user' && !active && !model.evaluated && runs.find((r) => r.id === end.invocationId)?.status !== 'waiting' ? end : undefined;
+  const { mine, rate } = useOpinion(model, events, rateable?.invocationId ?? '');
+  const refusal = useRefusal();
   const message = events.findLast((e) => e.author === 'user' && textOf(e) !== '' && !isLocal(e));
   const at = events[selected];
   useCommands([
@@ -130,10 +140,16 @@ function Ready({ model, snapshot }: { model: SessionModel; snapshot: Snapshot })
       { label: 'Edit the last message and send it again', changes: true, act: () => (select(message, 'chat'), setEditing(message.id)) },
     ] : []),
     ...(at ? [{ label: `Fork from event ${selected + 1}`, keys: 'f', changes: true, act: () => void fork(at) }] : []),
-    ...(['event', 'state'] as const).map((one): Command => ({ label: `Show the ${one}`, act: () => setPane(one) })),
+    ...queued.map((one): Command => ({ label: queued.length > 1 ? `Withdraw the queued message “${textOf(one).slice(0, 60)}”` : 'Withdraw the queued message', changes: true, act: () => void model.withdraw(one.invocationId) })),
+    ...(rateable && !refusal('review') ? [
+      { label: mine?.rating === 'up' ? 'Remove the good rating of the last turn' : 'Rate the last turn as good', act: () => rate('up') },
+      { label: mine?.rating === 'down' ? 'Remove the bad rating of the last turn' : 'Rate the last turn as bad', act: () => rate('down') },
+      { label: mine?.note ? 'Edit the note on the last turn' : 'Write a note on the last turn', act: () => (select(rateable, 'chat'), setNoting(rateable.invocationId)) },
+    ] : []),
+    ...(['event', 'state'] as const).map((one): Command => ({ label: `Show the ${one}`, act: () => show(one) })),
   ]);
 
-  const refused = useRefusal()('run');
+  const refused = refusal('run');
   // While the next screen is loaded, this one is hidden, and has no layout effects.
   useLayoutEffect(() => {
     const onKey = (e: KeyboardEvent) => {
@@ -168,7 +184,7 @@ function Ready({ model, snapshot }: { model: SessionModel; snapshot: Snapshot })
   const side: Record<Exclude<Pane, 'chat'>, React.ReactNode> = {
     run: <TimelineView events={events} spans={spans} runs={runs} active={active} run={runId} select={selectId} chooseRun={(r) => setQuery({ run: r, event: undefined })} menu={runId && <RunMenu id={key} run={runId} message={messageOf(events, runId)} ended={runId !== active?.id && runs.some((r) => r.id === runId && r.status !== 'running' && r.status !== 'queued')} family={snapshot.family} />} workflow={flows.length > 0 && <WorkflowView flows={flows} pending={pending} select={selectId} answer={answer} />} />,
     event: <Inspector id={key} events={events} index={selected} state={snapshot.state} run={runs.find((r) => r.id === events[selected]?.invocationId)} spans={spans} select={selectId} fork={() => selected >= 0 && void fork(events[selected]!)} />,
-    state: <StatePanel id={key} state={snapshot.state} patch={model.patch} />,
+    state: <StatePanel id={key} state={snapshot.state} patch={model.patch} show={() => show('state')} />,
   };
 
   return (
@@ -188,6 +204,8 @@ function Ready({ model, snapshot }: { model: SessionModel; snapshot: Snapshot })
             selected={events[selected]?.id}
             editing={editing && events.find((e) => isCalled(e, editing))?.id}
             setEditing={setEditing}
+            noting={noting}
+            setNoting={setNoting}
             select={(event) => select(event)}
             inspect={(event) => select(event, 'event')}
             fork={fork}
@@ -206,7 +224,7 @@ function Ready({ model, snapshot }: { model: SessionModel; snapshot: Snapshot })
             {side.run}
             <Handle label="Height of the run" orientation="horizontal" of={height} at={(e) => heightAt(details.current!, e.clientY)} step={4} className="max-lg:hidden" />
           </div>
-          <SideTabs pane={pane} selected={selected >= 0} event={side.event} state={side.state} selectionKey={selectedId} />
+          <SideTabs pane={pane} asked={asked} selected={selected >= 0} event={side.event} state={side.state} selectionKey={selectedId} />
         </aside>
       </div>
     </div>
@@ -223,14 +241,14 @@ function heightAt(details: HTMLElement, y: number): number {
 const isCalled = (event: Event, id: string) => event.id === id || (event.author === 'user' && id === `local-${event.invocationId}`);
 
 /** Event and state: beside one another in tabs, or one of them on a small screen. */
-function SideTabs({ pane, selected, event, state, selectionKey }: { pane: Pane; selected: boolean; event: React.ReactNode; state: React.ReactNode; selectionKey: string | null }) {
+function SideTabs({ pane, asked, selected, event, state, selectionKey }: { pane: Pane; asked: number; selected: boolean; event: React.ReactNode; state: React.ReactNode; selectionKey: string | null }) {
   const [tab, setTab] = useState<'event' | 'state'>(selected ? 'event' : 'state');
   useEffect(() => {
     if (selectionKey) setTab('event');
   }, [selectionKey]);
   useEffect(() => {
     if (pane === 'event' || pane === 'state') setTab(pane);
-  }, [pane]);
+  }, [pane, asked]);
   const shown = pane === 'event' || pane === 'state' ? pane : undefined;
   return (
     <div className={`min-h-0 flex-1 flex-col lg:flex ${pane === 'run' ? 'hidden' : 'flex'}`}>
