@@ -10,6 +10,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/server"
 	"github.com/parley-run/parley/session"
 	"github.com/parley-run/parley/session/memstore"
@@ -185,4 +186,55 @@ func TestSessionOverviews(t *testing.T) {
 	wantStatus(t, do(t, srv, "GET", "/dev"+path+"?q=%00", ""), http.StatusUnprocessableEntity)
 	wantStatus(t, do(t, srv, "GET", "/dev"+path+"?pageSize=0", ""), http.StatusUnprocessableEntity)
 	wantStatus(t, do(t, srv, "GET", "/dev/apps/none/users/u/sessions", ""), http.StatusNotFound)
+}
+
+// spent has the same runs in each session, and notes how many were asked for.
+type spent struct {
+	session.Backend
+	runs []*session.Run
+	most int
+}
+
+func (s *spent) ListRuns(_ context.Context, _ session.Key, page session.Page) ([]*session.Run, string, error) {
+	s.most = max(s.most, page.Size)
+	if page.Size < len(s.runs) {
+		return s.runs[:page.Size], "older", nil
+	}
+	return s.runs, "", nil
+}
+
+// A list tells what sessions have used, and reads a limited number of their runs for that.
+func TestSessionOverviewUsage(t *testing.T) {
+	t.Parallel()
+	store := &spent{Backend: memstore.NewBackend(0)}
+	srv := serve(t, weather(), withUI, func(o *server.Options) { o.Store = session.NewStore(store) })
+	wantStatus(t, do(t, srv, "POST", "/apps/weather/users/u/sessions/s", ""), http.StatusOK)
+	run := func(total, nanos, unpriced int64) *session.Run {
+		tokens := event.Usage{Total: total}
+		return &session.Run{Status: session.Completed, Usage: tokens, Models: []session.ModelUsage{{Tokens: tokens, Cost: session.Cost{Nanos: nanos, Unpriced: unpriced}}}}
+	}
+	for name, test := range map[string]struct {
+		runs []*session.Run
+		want string
+	}{
+		"none":     {nil, ""},
+		"priced":   {[]*session.Run{run(100, 2e6, 0), run(50, 1e6, 0)}, `{"runs":2,"totalTokenCount":150,"costUsd":0.003}`},
+		"partly":   {[]*session.Run{run(100, 2e6, 0), run(50, 0, 50)}, `{"runs":2,"totalTokenCount":150,"costUsd":0.002,"unpricedTokens":50}`},
+		"unpriced": {[]*session.Run{run(50, 0, 50)}, `{"runs":1,"totalTokenCount":50,"unpricedTokens":50}`},
+		"older":    {slices.Repeat([]*session.Run{run(10, 1e6, 0)}, 1000), `{"runs":20,"more":true,"totalTokenCount":200,"costUsd":0.02}`},
+	} {
+		store.runs = test.runs
+		rec := do(t, srv, "GET", "/dev/apps/weather/users/u/sessions", "")
+		wantStatus(t, rec, http.StatusOK)
+		var rows []struct{ Usage json.RawMessage }
+		if err := json.Unmarshal(rec.Body.Bytes(), &rows); err != nil {
+			t.Fatalf("%v: %s", err, rec.Body)
+		}
+		if len(rows) != 1 || string(rows[0].Usage) != test.want {
+			t.Errorf("%s: %s, want %s", name, rec.Body, test.want)
+		}
+	}
+	if store.most > 20 {
+		t.Errorf("%d runs of a session were read", store.most)
+	}
 }

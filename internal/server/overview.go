@@ -19,6 +19,9 @@ const (
 	searchedOnce = 100
 	titleRunes   = 80
 	previewRunes = 160
+	// runsCounted is how many runs of a session are added up, the newest: each is a row to be read for each session of a
+	// list, which the UI reads every few seconds. Most sessions have fewer.
+	runsCounted = 20
 )
 
 // overview is what a list of sessions shows of one.
@@ -32,6 +35,29 @@ type overview struct {
 	EventCount int64 `json:"eventCount"`
 	// Status is that of the last run.
 	Status session.Status `json:"status,omitempty"`
+	// Usage is that of the newest runs; nil if there are none.
+	Usage *runsUsage `json:"usage,omitempty"`
+}
+
+// runsUsage is what some runs of a session have used.
+type runsUsage struct {
+	// Runs is how many there are, up to runsCounted, and More says that there are older ones.
+	Runs            int         `json:"runs"`
+	More            bool        `json:"more,omitempty"`
+	TotalTokenCount int64       `json:"totalTokenCount"`
+	CostUSD         json.Number `json:"costUsd,omitempty"`
+	UnpricedTokens  int64       `json:"unpricedTokens,omitempty"`
+}
+
+func usageOfRuns(runs []*session.Run, more bool) *runsUsage {
+	var tokens event.Usage
+	var cost session.Cost
+	for _, run := range runs {
+		tokens.Add(&run.Usage)
+		cost.Add(run.Cost())
+	}
+	sum := countsOf(&tokens, cost)
+	return &runsUsage{len(runs), more, sum.TotalTokenCount, sum.CostUSD, sum.UnpricedTokens}
 }
 
 // listOverviews lists the sessions of a user like listSessions, each with an overview. ?q= selects those with a text in
@@ -87,12 +113,13 @@ func (s *Server) overviews(ctx context.Context, owner session.Key, page session.
 			if !row.contains(text) && !strings.Contains(strings.ToLower(one.ID), text) {
 				continue
 			}
-			runs, _, err := s.Engine.Runs(ctx, one.Key, session.Page{Size: 1})
+			runs, older, err := s.Engine.Runs(ctx, one.Key, session.Page{Size: runsCounted})
 			if err != nil {
 				continue // it was deleted in the meantime
 			}
 			if len(runs) > 0 {
 				row.Status = runs[0].Status
+				row.Usage = usageOfRuns(runs, older != "")
 			}
 			one.Entries = nil
 			row.Session = document.Session(nil, one)
@@ -106,7 +133,7 @@ func (s *Server) overviews(ctx context.Context, owner session.Key, page session.
 	}
 }
 
-// overviewOf returns the overview of a session with the ends of its log, without the status.
+// overviewOf returns the overview of a session with the ends of its log, without what its runs tell.
 func overviewOf(s *session.Session) overview {
 	out := overview{Title: session.MetadataOf(s.State).Title, EventCount: s.Seq}
 	for _, e := range s.Entries {

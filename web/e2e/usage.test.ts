@@ -21,6 +21,46 @@ async function priceOf(app: string, user: string, id: string): Promise<number> {
   return Math.max(...runs.map((run) => run.costUsd ?? 0));
 }
 
+test.each(sizes)('sessions with what they have used, sorted, on a %s', async (size, width, height) => {
+  const user = fresh('payer');
+  await session('spender', user, 'mixed', known, 'a-local-model');
+  await session('spender', user, 'known', known, known, known);
+  await session('spender', user, 'local', 'a-local-model');
+  await session('spender', user, 'none');
+  const usd = await priceOf('spender', user, 'known');
+  const page = await open(`/ui/apps/spender/users/${user}/sessions`, { width, height });
+  const row = (id: string) => page.locator('tbody tr', { has: page.locator(`a[title=${id}]`) });
+  const figures = (id: string) => row(id).locator(size === 'phone' ? '[data-figures]' : '[data-tokens]');
+  const text = async (id: string) => (await figures(id).innerText()).replace(/\s+/g, ' ').trim();
+  await expect.poll(() => text('known')).toContain(`$${(3 * usd).toFixed(4)}`);
+  expect(await text('known')).toContain('3,000');
+  expect(await text('mixed')).toContain(`$${usd.toFixed(5)} + 1,000 tokens without a price`);
+  expect(await text('local')).toContain('cost unknown');
+  expect(await text('local')).not.toContain('$');
+  expect(await text('none')).toBe(size === 'phone' ? '0 events' : '');
+  if (size === 'phone') expect(await text('known')).toContain('6 events · 3,000 tokens · $');
+  await lookAt(page, 'sessions-used', size);
+  const ids = () => page.locator('tbody a[title]').evaluateAll((links) => links.map((link) => link.getAttribute('title')));
+  expect(await ids()).toEqual(['none', 'local', 'known', 'mixed']);
+  await page.getByLabel('Sort').selectOption('most events first');
+  await expect.poll(ids).toEqual(['known', 'mixed', 'local', 'none']);
+  await page.getByLabel('Sort').selectOption('by title');
+  await expect.poll(ids).toEqual(['local', 'known', 'mixed', 'none']);
+  expect(new URL(page.url()).search).toBe('?sort=title');
+  await page.reload();
+  await expect.poll(ids).toEqual(['local', 'known', 'mixed', 'none']);
+  await page.getByText('spender, by title.').waitFor();
+  // Of some runs, and of some sessions, it says so.
+  await page.route('**/dev/apps/spender/users/*/sessions*', async (route) => {
+    const list = (await (await route.fetch()).json()) as object[];
+    await route.fulfill({ headers: { Link: `</dev/apps/spender/users/${user}/sessions?pageToken=x>; rel="next"` }, json: list.map((one) => ({ ...one, usage: { runs: 20, more: true, totalTokenCount: 12345, costUsd: 0.5, unpricedTokens: 67 } })) });
+  });
+  await page.reload();
+  await page.getByText('spender, by title, of the 4 that are loaded.').waitFor();
+  await expect.poll(() => text('known')).toContain('in the newest 20 runs');
+  await lookAt(page, 'sessions-used-much', size);
+});
+
 test.each(sizes)('usage with days and models, on a %s', async (size, width, height) => {
   const user = fresh('payer');
   const id = fresh('s');

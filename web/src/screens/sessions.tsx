@@ -1,14 +1,17 @@
-import { useEffect, useRef, useState } from 'react';
+import { useEffect, useMemo, useRef, useState } from 'react';
 
 import { calls } from '../api/calls';
 import { ask } from '../api/client';
 import { usePages } from '../api/usepages';
 import type { JsonObject, Key, Overview } from '../api/types';
 import { useKeepItem } from '../evals/turn';
+import { count } from '../log/cost';
 import { exportLines } from '../log/importing';
 import { metadataOf, parseSearch } from '../log/labels';
+import { orderOf, orders, sorted, type Order } from '../log/sorting';
 import { Link, navigate, setQuery, to, useQuery } from '../router';
 import { ScopePicker } from '../scopepicker';
+import { CostText } from '../ui/cost';
 import { Icon } from '../ui/icons';
 import { Menu, type Item } from '../ui/menu';
 import { More } from '../ui/more';
@@ -24,10 +27,12 @@ import { SavedSearches } from './savedsearches';
 import { DeleteDialog, EditDialog, sessionItems, useSessionActions, type SessionDialog } from './sessionactions';
 import { ShareDialog } from './sharedialog';
 
-const columns: Column[] = [{ name: 'title', marks: true }, { name: 'labels', from: 'md' }, { name: 'last run', from: 'sm' }, { name: 'events', from: 'sm', end: true }, { name: 'changed' }];
+const columns: Column[] = [{ name: 'title', marks: true }, { name: 'labels', from: 'md' }, { name: 'last run', from: 'sm' }, { name: 'events', from: 'sm', end: true }, { name: 'tokens', from: 'md', end: true }, { name: 'changed' }];
 
 export default function SessionsScreen({ app, user }: { app: string; user: string }) {
-  const search = useQuery().get('q') ?? '';
+  const query = useQuery();
+  const search = query.get('q') ?? '';
+  const order = orderOf(query.get('sort'));
   const [typed, setTyped] = useState(search);
   useEffect(() => {
     const timer = setTimeout(() => typed !== search && setQuery({ q: typed }), 200);
@@ -38,7 +43,8 @@ export default function SessionsScreen({ app, user }: { app: string; user: strin
   const first = calls.sessions(app, user, wanted);
   // Other clients make sessions, too.
   const list = usePages<Overview>(['sessions', app, user, search], first, { every: 4000 });
-  const { rows } = list;
+  const rows = useMemo(() => sorted(list.rows, order), [list.data, order]);
+  const part = order !== 'time' && list.hasNextPage; // the server has them in one order
   const [marked, setMarked] = useState<ReadonlySet<string>>(new Set());
   const chosen = rows.filter((row) => marked.has(row.session.id)); // others may have been deleted by now
   const mark = (id: string, is: boolean) => setMarked(is ? new Set([...marked, id]) : new Set([...marked].filter((one) => one !== id)));
@@ -48,7 +54,7 @@ export default function SessionsScreen({ app, user }: { app: string; user: strin
       wide
       scope={<ScopePicker />}
       title="Sessions"
-      note={<>Conversations of <b className="font-semibold text-ink">{user}</b> with <b className="font-semibold text-ink">{app}</b>, the newest first.</>}
+      note={<>Conversations of <b className="font-semibold text-ink">{user}</b> with <b className="font-semibold text-ink">{app}</b>, {orders[order]}{part && `, of the ${count(rows.length)} that are loaded`}.</>}
       call={first}
       actions={
         <>
@@ -69,6 +75,12 @@ export default function SessionsScreen({ app, user }: { app: string; user: strin
           className="field w-full max-w-[420px]"
         />
         <SavedSearches app={app} search={typed} pick={setTyped} />
+        <label className="flex items-center gap-2 text-soft">
+          Sort
+          <select className="field w-auto" value={order} onChange={(e) => setQuery({ sort: e.target.value === 'time' ? undefined : e.target.value })}>
+            {(Object.keys(orders) as Order[]).map((one) => <option key={one} value={one}>{orders[one]}</option>)}
+          </select>
+        </label>
         {chosen.length > 0 && <DeleteChosen app={app} user={user} chosen={chosen} clear={() => setMarked(new Set())} all={() => setMarked(new Set(rows.map((row) => row.session.id)))} />}
       </div>
       {list.error && <Problem error={list.error} what="The sessions could not be listed" retry={() => void list.refetch()} />}
@@ -98,6 +110,13 @@ export default function SessionsScreen({ app, user }: { app: string; user: strin
   );
 }
 
+/** What the runs of a session have used. The server adds up the newest ones. */
+function usageOf({ usage }: Overview) {
+  if (!usage?.totalTokenCount) return undefined;
+  const { totalTokenCount, costUsd, unpricedTokens = 0, runs, more } = usage;
+  return { totalTokenCount, cost: { usd: costUsd, unpriced: unpricedTokens }, of: more ? ` in the newest ${count(runs)} runs` : '' };
+}
+
 interface RowProps {
   row: Overview;
   measured: Measured;
@@ -111,6 +130,7 @@ interface RowProps {
 
 function SessionRow({ row, measured, parent, id, pick, marked, mark }: RowProps) {
   const { session, preview, status, eventCount } = row;
+  const used = usageOf(row);
   const title = row.title || session.id;
   const [open, setOpen] = useState<SessionDialog>();
   const actions = useSessionActions(id);
@@ -124,6 +144,10 @@ function SessionRow({ row, measured, parent, id, pick, marked, mark }: RowProps)
         <label className="float-left -ml-9 flex h-5 w-9 max-md:-my-2 max-md:h-9 items-center justify-center"><input type="checkbox" checked={marked} onChange={(e) => mark(e.target.checked)} className="size-3.5 accent-(--accent)" /><span className="sr-only">Mark {title}</span></label>
         <Link href={to.session(id)} title={session.id} className={`block truncate hover:underline ${row.title ? 'font-medium' : 'font-mono text-xs text-soft'}`}>{title}</Link>
         {preview && preview !== title && <span className="block truncate text-xs text-soft" data-preview>{preview}</span>}
+        <span className="block text-xs text-faint md:hidden" data-figures>
+          <span className="sm:hidden">{count(eventCount)} {eventCount === 1 ? 'event' : 'events'}</span>
+          {used && <><span className="sm:hidden"> · </span>{count(used.totalTokenCount)} tokens{used.of} · <CostText cost={used.cost} /></>}
+        </span>
         {session.forkedFrom && (
           <span className="flex items-center gap-1 text-xs text-faint">
             <Icon name="fork" size={12} />
@@ -142,6 +166,9 @@ function SessionRow({ row, measured, parent, id, pick, marked, mark }: RowProps)
       </td>
       <td className="px-2 py-1.5 max-sm:hidden">{status && <Status value={status} />}</td>
       <td className="px-2 py-1.5 text-right font-mono text-2xs leading-5 text-soft max-sm:hidden" data-events>{eventCount}</td>
+      <td className="px-2 py-1.5 text-right font-mono text-2xs leading-5 text-soft max-md:hidden" data-tokens>
+        {used && <>{count(used.totalTokenCount)}<CostText cost={used.cost} className="block min-w-24 text-faint lg:min-w-40" />{used.of && <span className="block text-faint">{used.of}</span>}</>}
+      </td>
       <td className="px-2 py-1.5"><When time={session.lastUpdateTime} /></td>
       <td className="py-0.5 pr-2 text-right max-md:*:-mt-1">
         <Menu trigger={<Button tone="quiet" icon="more" bare title={`Actions for ${title}`}>{`Actions for ${title}`}</Button>} items={items} />
