@@ -1,4 +1,5 @@
 import type { Event, Session } from '../api/types';
+import { placeBeside, shownIn } from './rows';
 
 /** The sessions that continue differently from one place of a conversation. */
 export interface Branches {
@@ -6,11 +7,13 @@ export interface Branches {
   sessions: string[];
   /** Which of them the session at hand is, or comes from. */
   current: number;
+  /** The last event that they have in common; empty if there is none. */
+  after: string;
 }
 
 /**
  * Where a session parts from its branches, to which replays do not count: by the index of the event at which
- * they differ, or that of the last one if nothing follows yet. family has all
+ * they differ, or that of the last one if nothing follows yet, of those that have a row. family has all
  * sessions of one root, the newest first.
  */
 export function branchesOf(id: string, events: Event[], family: Session[]): Map<number, Branches> {
@@ -24,6 +27,7 @@ export function branchesOf(id: string, events: Event[], family: Session[]): Map<
   const own = lineage(id);
   const everyFork = [...family].reverse().filter((s) => s.forkedFrom && !s.forkedFrom.replayOf); // the menu of a run lists its replays
   const pointOf = (s: Session) => s.forkedFrom!.atEventId ?? '';
+  const shown = shownIn(events);
   const found = new Map<number, Branches>();
   for (const at of new Set(everyFork.map(pointOf))) {
     const forks = everyFork.filter((s) => pointOf(s) === at);
@@ -42,7 +46,8 @@ export function branchesOf(id: string, events: Event[], family: Session[]): Map<
         current++;
       }
     }
-    if (sessions.length > 1) found.set(Math.max(0, Math.min(shared + 1, events.length - 1)), { sessions, current });
+    const place = placeBeside(shown, shared, 1) ?? shown.at(-1);
+    if (sessions.length > 1 && place !== undefined) found.set(place, { sessions, current, after: at });
   }
   return found;
 }

@@ -52,8 +52,14 @@ describe('branches', () => {
   test('may end where they part, and lose the session that they come from', () => {
     expect(of('root', '1', '2')).toEqual({ 0: 'root e 1', 1: 'root b c 1' });
     const orphans = family.filter((s) => s.id !== 'root');
-    expect(branchesOf('b', said('1', '2', 'b3'), orphans).get(2)).toEqual({ sessions: ['b', 'c'], current: 0 });
+    expect(branchesOf('b', said('1', '2', 'b3'), orphans).get(2)).toEqual({ sessions: ['b', 'c'], current: 0, after: '2' });
     expect(branchesOf('x', said('1'), [session('x')]).size).toBe(0);
+  });
+  test('are shown at an event that has a row', () => {
+    const feedback = (id: string) => event(id, 'user', 1, [], { invocationId: 'p-1', customMetadata: { feedback: { runId: 'e-1', rating: 'up' } } } as never);
+    const [one, two, three] = said('1', '2', '3') as [Event, Event, Event];
+    expect([...branchesOf('root', [one, two, feedback('f'), three], family).keys()]).toEqual([3, 0]);
+    expect([...branchesOf('root', [one, two, feedback('f')], family)]).toEqual([[1, { sessions: ['root', 'b', 'c'], current: 0, after: '2' }], [0, { sessions: ['root', 'e'], current: 0, after: '' }]]);
   });
 });
 

@@ -167,14 +167,14 @@ function EventRow(props: LogProps & { row: Row & { kind: 'event' } }) {
           </p>
         )}
         {last && event.author !== 'user' && !busy && run?.status !== 'waiting' && !model.evaluated && <TurnBar model={model} events={snapshot.events} run={event.invocationId} writing={noting === event.invocationId} setWriting={(is) => setNoting(is ? event.invocationId : undefined)} />}
-        {branches.has(row.index) && <BranchSwitch id={model.key} branches={branches.get(row.index)!} after={snapshot.events[row.index - 1]?.id ?? ''} />}
+        {branches.has(row.index) && <BranchSwitch id={model.key} branches={branches.get(row.index)!} />}
       </Frame>
     </>
   );
 }
 
 /** Leads from one branch of the conversation to the others. */
-function BranchSwitch({ id, branches: { sessions, current }, after }: { id: Key; branches: Branches; after: string }) {
+function BranchSwitch({ id, branches: { sessions, current, after } }: { id: Key; branches: Branches }) {
   const go = (place: number) => navigate(to.session({ ...id, session: sessions[place]! }));
   return (
     <div role="group" aria-label={`Branch ${current + 1} of ${sessions.length}`} data-branches className="mt-1 -ml-1.5 flex items-center text-faint">
