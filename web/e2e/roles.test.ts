@@ -59,7 +59,7 @@ test.each([
 
     // Shortcuts do nothing that would be refused, and the palette has no such commands.
     await page.keyboard.press('n');
-    await page.getByRole('status').filter({ hasText: why }).waitFor();
+    await page.getByRole('status').getByText(why).waitFor();
     await palette(page);
     await page.getByText('Show the keyboard shortcuts').waitFor();
     for (const command of ['Write a message', 'Fork the session', 'Delete the session', 'New session in weather']) expect(await page.getByText(command, { exact: true }).count(), command).toBe(0);
