@@ -167,7 +167,7 @@ function SessionRow({ row, measured, parent, id, pick, marked, mark }: RowProps)
       <td className="px-2 py-1.5 max-sm:hidden">{status && <Status value={status} />}</td>
       <td className="px-2 py-1.5 text-right font-mono text-2xs leading-5 text-soft max-sm:hidden" data-events>{eventCount}</td>
       <td className="px-2 py-1.5 text-right font-mono text-2xs leading-5 text-soft max-md:hidden" data-tokens>
-        {used && <>{count(used.totalTokenCount)}<CostText cost={used.cost} className="block min-w-24 text-faint lg:min-w-40" />{used.of && <span className="block text-faint">{used.of}</span>}</>}
+        {used && <>{count(used.totalTokenCount)}<CostText cost={used.cost} className="block min-w-44 text-faint" />{used.of && <span className="block text-faint">{used.of}</span>}</>}
       </td>
       <td className="px-2 py-1.5"><When time={session.lastUpdateTime} /></td>
       <td className="py-0.5 pr-2 text-right max-md:*:-mt-1">

@@ -129,7 +129,7 @@ function Part({ title, rows, href, none }: { title: string; rows: ReturnType<typ
                 <td className={cell}>{count(row.tokens)}</td>
                 <td className={`${cell} pr-4`}>
                   {row.cost.usd !== undefined && <CostText cost={{ usd: row.cost.usd, unpriced: 0 }} className="block" />}
-                  {row.cost.unpriced > 0 && <span className="block text-wait">{row.cost.usd === undefined ? 'unknown' : `+ ${count(row.cost.unpriced)} tokens without a price`}</span>}
+                  {row.cost.unpriced > 0 && <span className="block text-wait max-sm:w-28 max-sm:whitespace-normal">{row.cost.usd === undefined ? 'unknown' : `+ ${count(row.cost.unpriced)} tokens without a price`}</span>}
                 </td>
               </tr>
             )} />
