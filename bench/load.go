@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -76,11 +77,61 @@ type loaded struct {
 	spent  float64   // CPU seconds of the database
 }
 
-// database returns the transactions and the milliseconds of CPU of a run. The server
-// must have ended.
+// database returns the transactions and the milliseconds of CPU of a run.
 func (l *loaded) database(ctx context.Context, b *bench) ([2]float64, error) {
-	each, err := transactions(ctx, b, l.place, l.crowd)
+	each, err := b.counted(ctx, l.place.program, len(l.crowd.clients))
 	return [2]float64{each, 1000 * l.spent / float64(l.crowd.runs)}, err
+}
+
+// countedRuns is how many runs there are at least for the number of transactions, so
+// that those of the start of a server are few beside them.
+const countedRuns = 1000
+
+// counted returns the transactions of a run in a database of its own, where autovacuum is
+// off: Postgres does not tell its transactions, a thousand each minute, from those of clients.
+func (b *bench) counted(ctx context.Context, program string, clients int) (each float64, err error) {
+	server, err := b.postgres.get(ctx)
+	if err != nil {
+		return 0, err
+	}
+	set := func(ctx context.Context, statement string) error {
+		return onPostgres(ctx, server.URL(), func(conn *pgx.Conn) error {
+			for _, one := range []string{statement, "SELECT pg_reload_conf()"} {
+				if _, err := conn.Exec(ctx, one); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	if err := set(ctx, "ALTER SYSTEM SET autovacuum = off"); err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, set(context.WithoutCancel(ctx), "ALTER SYSTEM RESET autovacuum")) }()
+	where, drop, err := b.place(ctx, inPostgres)
+	if err != nil {
+		return 0, err
+	}
+	defer drop()
+	where.program = program
+	c, err := b.startOn(ctx, where, kindParley, runTurn, "load_postgres-counted")
+	if err != nil {
+		return 0, err
+	}
+	load, err := newCrowd([]*child{c}, clients)
+	if err != nil {
+		c.stop()
+		return 0, err
+	}
+	for part := 0; load.runs < countedRuns; part++ {
+		load.talk(fmt.Sprintf("counted-%d", part))
+	}
+	load.Close()
+	c.stop()
+	if err := load.first.Load(); err != nil {
+		return 0, *err
+	}
+	return transactions(ctx, b, where, load)
 }
 
 // load has clients talk to a server and to one of the other version, in turns. The

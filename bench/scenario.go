@@ -141,7 +141,7 @@ const (
 	// With databases.
 	floorStored       = 0.5 // times the same statements without Parley
 	limitTransactions = 1   // for a run, if many are active
-	limitAlone        = 3.5 // the same, of one client, with all upkeep; a run alone has three
+	limitAlone        = 3.2 // the same, of one client, with the start and all upkeep of the server; a run alone has three
 	limitDatabase     = 0.6 // ms of CPU of the database for such a run
 	limitGrowthStored = 1.3 // times an early turn
 	limitGet          = 3.0 // times writing the same bytes
