@@ -54,7 +54,7 @@ func SetNewPool(f func(context.Context, *pgxpool.Config) (*pgxpool.Pool, func(),
 func init() { patience = 2 * time.Minute }
 
 // SetPatience is for tests that do not have as much.
-func (s *backend) SetPatience(d time.Duration) { s.patience = d }
+func (s *backend) SetPatience(d time.Duration) { s.patience.Store(int64(d)) }
 
 // Channel is that of notifications.
 func (s *backend) Channel() string { return s.channel }

@@ -248,7 +248,7 @@ func (g *group) take(first *change) []*change {
 // makeTogether makes changes in one transaction, sets their outcomes, and wakes the
 // callers other than the first.
 func (s *backend) makeTogether(ctx context.Context, batch []*change) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.patience)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.patient())
 	defer cancel()
 	finished := false
 	defer func() {

@@ -211,7 +211,7 @@ func (m *many) moved(ctx context.Context, slot int32, from *backend, hop int32) 
 			return false, err
 		}
 		if there.Hop < here.Hop { // it has not arrived
-			ctx, cancel := context.WithTimeout(ctx, to.patience)
+			ctx, cancel := context.WithTimeout(ctx, to.patient())
 			defer cancel()
 			if err := to.arrive(ctx, []int32{slot}, from); err != nil {
 				return false, unavailable("moving a user", err, false)

@@ -36,10 +36,10 @@ type backend struct {
 	pool     *pgxpool.Pool
 	free     func() // closes the pool
 	address  *address
-	pooled   atomic.Bool // a pooler is at the address of the database
-	owner    string      // its name and, after a line break, its address
-	lease    int64       // microseconds
-	patience time.Duration
+	pooled   atomic.Bool  // a pooler is at the address of the database
+	owner    string       // its name and, after a line break, its address
+	lease    int64        // microseconds
+	patience atomic.Int64 // a time.Duration, which tests change while the store works; see patient
 	log      *slog.Logger
 	channel  string // of notifications
 	sender   string // the name of this process there
@@ -107,12 +107,13 @@ func open(ctx context.Context, url string, o session.Options) (*backend, error) 
 		return nil, err
 	}
 	s := &backend{
-		address: at, owner: strings.TrimSuffix(o.Owner+"\n"+o.Address, "\n"), lease: micros(o.Lease), patience: patience, log: o.Log, added: make(chan struct{}, 1),
+		address: at, owner: strings.TrimSuffix(o.Owner+"\n"+o.Address, "\n"), lease: micros(o.Lease), log: o.Log, added: make(chan struct{}, 1),
 		sender: base64.RawURLEncoding.EncodeToString(binary.BigEndian.AppendUint64(nil, rand.Uint64())), //nolint:gosec // no secret
 	}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
+	s.patience.Store(int64(patience))
 	s.pooled.Store(at.listen != nil)
 	at.pool.BeforeConnect = func(_ context.Context, c *pgx.ConnConfig) error {
 		s.setExecMode(c)
@@ -135,7 +136,7 @@ func open(ctx context.Context, url string, o session.Options) (*backend, error) 
 			err = s.with(ctx, s.prepare)
 		}
 		if err != nil && judge(err) != final && !logged {
-			s.log.Warn("the database does not answer yet; waiting for it", "up_to", s.patience, "err", err)
+			s.log.Warn("the database does not answer yet; waiting for it", "up_to", s.patient(), "err", err)
 			logged = true
 		}
 		return err

@@ -86,6 +86,9 @@ func tooManyConnections(err error) bool {
 	return ok && (pg.Code == "53300" || pg.Code == "08P01" && strings.Contains(pg.Message, "no more connections allowed")) // the latter is PgBouncer's
 }
 
+// patient returns how long a call is repeated.
+func (s *backend) patient() time.Duration { return time.Duration(s.patience.Load()) }
+
 // with calls f with a connection.
 func (s *backend) with(ctx context.Context, f func(context.Context, *pgxpool.Conn) error) error {
 	conn, err := s.acquire(ctx)
@@ -100,7 +103,7 @@ func (s *backend) with(ctx context.Context, f func(context.Context, *pgxpool.Con
 func (s *backend) read(ctx context.Context, what string, f func(context.Context, *pgxpool.Conn) error) error {
 	return s.persist(ctx, what, false, func(*bool) error {
 		return s.with(ctx, func(ctx context.Context, conn *pgxpool.Conn) error {
-			ctx, cancel := context.WithTimeout(ctx, s.patience)
+			ctx, cancel := context.WithTimeout(ctx, s.patient())
 			defer cancel()
 			return s.silent(ctx, f(ctx, conn))
 		})
@@ -134,7 +137,7 @@ func (s *backend) attempt(ctx context.Context, again *bool, f func(ctx context.C
 		return err
 	}
 	defer conn.Release()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.patience)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.patient())
 	defer cancel()
 	err = f(ctx, conn, *again)
 	if err == nil && *again {
@@ -221,7 +224,7 @@ func (s *backend) persist(ctx context.Context, what string, write bool, try func
 			err = o.Err
 		}
 		if give.IsZero() {
-			give = time.Now().Add(s.patience)
+			give = time.Now().Add(s.patient())
 		}
 		until := give
 		if o != nil && !again && !session.Insists(ctx) {
