@@ -1,10 +1,10 @@
 package a2a
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
-	"strconv"
 
 	"github.com/parley-run/parley/internal/face"
 	"github.com/parley-run/parley/internal/run"
@@ -79,38 +79,62 @@ func (h handler) failureOf(err error, key session.Key) (*failure, *face.Problem)
 	return f, nil
 }
 
-// details appends the details of an error.
-func (f *failure) details(dst []byte) []byte {
-	dst = append(dst, '[')
-	switch {
-	case f.reason != "":
-		dst = wire.Quote(append(dst, `{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":`...), f.reason)
-		dst = append(dst, `,"domain":"a2a-protocol.org"}`...)
-	case f.field != "":
-		dst = wire.Quote(append(dst, `{"@type":"type.googleapis.com/google.rpc.BadRequest","fieldViolations":[{"field":`...), f.field)
-		dst = append(wire.Quote(append(dst, `,"description":`...), f.message), "}]}"...)
-	}
-	return append(dst, ']')
+// errorDetail is an entry of the details of an error: its reason, or the member of the
+// request that it is about.
+type errorDetail struct {
+	Type       string           `json:"@type"`
+	Reason     string           `json:"reason,omitempty"`
+	Domain     string           `json:"domain,omitempty"`
+	Violations []fieldViolation `json:"fieldViolations,omitempty"`
 }
 
-// rpcError appends the response of JSON-RPC with an error. id is JSON.
-func (f *failure) rpc(dst, id []byte) []byte {
-	dst = append(append(append(dst, `{"jsonrpc":"2.0","id":`...), id...), `,"error":{"code":`...)
-	dst = strconv.AppendInt(dst, int64(f.code), 10)
-	dst = wire.Quote(append(dst, `,"message":`...), f.message)
-	if f.reason != "" || f.field != "" {
-		dst = f.details(append(dst, `,"data":`...))
+type fieldViolation struct {
+	Field       string `json:"field"`
+	Description string `json:"description"`
+}
+
+func (f *failure) details() []errorDetail {
+	switch {
+	case f.reason != "":
+		return []errorDetail{{Type: "type.googleapis.com/google.rpc.ErrorInfo", Reason: f.reason, Domain: "a2a-protocol.org"}}
+	case f.field != "":
+		return []errorDetail{{Type: "type.googleapis.com/google.rpc.BadRequest", Violations: []fieldViolation{{f.field, f.message}}}}
 	}
-	return append(dst, "}}"...)
+	return []errorDetail{}
+}
+
+// rpc appends the response of JSON-RPC with an error. id is JSON.
+func (f *failure) rpc(dst, id []byte) []byte {
+	type rpcError struct {
+		Code    int           `json:"code"`
+		Message string        `json:"message"`
+		Data    []errorDetail `json:"data,omitempty"`
+	}
+	return appendJSON(dst, struct {
+		Version string          `json:"jsonrpc"`
+		ID      json.RawMessage `json:"id"`
+		Error   rpcError        `json:"error"`
+	}{"2.0", id, rpcError{f.code, f.message, f.details()}})
+}
+
+// restError is the error of HTTP+JSON.
+type restError struct {
+	Code    int           `json:"code"`
+	Status  string        `json:"status"`
+	Message string        `json:"message"`
+	Details []errorDetail `json:"details"`
 }
 
 // rest appends the body of HTTP+JSON with an error.
 func (f *failure) rest(dst []byte, code int) []byte {
-	dst = strconv.AppendInt(append(dst, `{"error":{"code":`...), int64(code), 10)
-	dst = wire.Quote(append(dst, `,"status":`...), f.status)
-	dst = wire.Quote(append(dst, `,"message":`...), f.message)
-	dst = f.details(append(dst, `,"details":`...))
-	return append(dst, "}}"...)
+	return appendJSON(dst, struct {
+		Error restError `json:"error"`
+	}{restError{code, f.status, f.message, f.details()}})
+}
+
+func appendJSON(dst []byte, v any) []byte {
+	text, _ := json.Marshal(v) //nolint:errchkjson // texts, numbers, and an id that was decoded before
+	return append(dst, text...)
 }
 
 // statusOf has the names of errors of the server.

@@ -3,11 +3,9 @@ package a2a
 import (
 	"encoding/json"
 	"net/http"
-	"strconv"
 
 	"github.com/parley-run/parley/internal/access"
 	"github.com/parley-run/parley/internal/face"
-	"github.com/parley-run/parley/internal/wire"
 	"github.com/parley-run/parley/session"
 )
 
@@ -63,9 +61,11 @@ func (x *exchange) serveRest(version string, call func(*exchange) error, write f
 // old appends the body of HTTP+JSON with an error, as version 0.3 has it: that of
 // JSON-RPC, and beside it what clients of version 1.0 read.
 func (f *failure) old(dst []byte) []byte {
-	dst = strconv.AppendInt(append(dst, `{"code":`...), int64(f.code), 10)
-	dst = wire.Quote(append(dst, `,"message":`...), f.message)
-	return append(append(dst, ','), f.rest(nil, f.http)[1:]...)
+	return appendJSON(dst, struct {
+		Code    int       `json:"code"`
+		Message string    `json:"message"`
+		Error   restError `json:"error"`
+	}{f.code, f.message, restError{f.http, f.status, f.message, f.details()}})
 }
 
 // unwrap brings a request of version 0.3 over HTTP+JSON into the form of others.

@@ -283,56 +283,44 @@ func (e *encoder) used() string {
 	if !e.current || len(e.usage) == 0 {
 		return ""
 	}
-	var list []string
+	type used struct {
+		Model     string `json:"model,omitempty"`
+		Input     int64  `json:"inputTokens,omitempty"`
+		Output    int64  `json:"outputTokens,omitempty"`
+		Total     int64  `json:"totalTokens,omitempty"`
+		Reasoning int64  `json:"reasoningTokens,omitempty"`
+		Cached    int64  `json:"cachedInputTokens,omitempty"`
+	}
+	var list []used
 	for _, model := range slices.Sorted(maps.Keys(e.usage)) {
 		u := e.usage[model]
-		one := []string{}
-		if model != "" {
-			one = append(one, member("model", model))
-		}
-		for _, count := range []struct {
-			name string
-			n    int64
-		}{{"inputTokens", u.Prompt}, {"outputTokens", u.Candidates}, {"totalTokens", u.Total}, {"reasoningTokens", u.Thoughts}, {"cachedInputTokens", u.CachedContent}} {
-			if count.n > 0 {
-				one = append(one, `"`+count.name+`":`+strconv.FormatInt(count.n, 10))
-			}
-		}
-		list = append(list, "{"+strings.Join(one, ",")+"}")
+		list = append(list, used{model, max(u.Prompt, 0), max(u.Candidates, 0), max(u.Total, 0), max(u.Thoughts, 0), max(u.CachedContent, 0)})
 	}
-	return `"usage":[` + strings.Join(list, ",") + "]"
+	text, _ := json.Marshal(list) //nolint:errchkjson // texts and numbers
+	return `"usage":` + string(text)
 }
 
-// interrupts returns questions as the protocol has them.
+// interrupt is a question as the protocol has it.
+type interrupt struct {
+	ID       string          `json:"id"`
+	Reason   string          `json:"reason"`
+	Message  string          `json:"message,omitempty"`
+	Call     string          `json:"toolCallId,omitempty"`
+	Schema   json.RawMessage `json:"responseSchema,omitempty"`
+	Metadata struct {
+		AuthURI string          `json:"authUri,omitempty"`
+		Tool    string          `json:"toolName,omitempty"`
+		Args    json.RawMessage `json:"args,omitempty"`
+		Payload json.RawMessage `json:"payload,omitempty"`
+	} `json:"metadata,omitzero"`
+}
+
 func interrupts(asked []*face.Question) []byte {
 	return document.Array(nil, asked, func(dst []byte, q *face.Question) []byte {
-		list := []string{member("id", q.ID), member("reason", reasons[q.Kind])}
-		if q.Message != "" {
-			list = append(list, member("message", q.Message))
-		}
-		if q.Call != "" {
-			list = append(list, member("toolCallId", q.Call))
-		}
-		if schema := schemaOf(q); schema != nil {
-			list = append(list, `"responseSchema":`+string(schema))
-		}
-		var meta []string
-		if q.AuthURI != "" {
-			meta = append(meta, member("authUri", q.AuthURI))
-		}
-		if q.Tool != "" {
-			meta = append(meta, member("toolName", q.Tool))
-		}
-		if len(q.Args) > 0 {
-			meta = append(meta, `"args":`+string(q.Args))
-		}
-		if q.Payload != nil {
-			meta = append(meta, `"payload":`+string(q.Payload))
-		}
-		if len(meta) > 0 {
-			list = append(list, `"metadata":{`+strings.Join(meta, ",")+"}")
-		}
-		return append(append(append(dst, '{'), strings.Join(list, ",")...), '}')
+		one := interrupt{ID: q.ID, Reason: reasons[q.Kind], Message: q.Message, Call: q.Call, Schema: schemaOf(q)}
+		one.Metadata.AuthURI, one.Metadata.Tool, one.Metadata.Args, one.Metadata.Payload = q.AuthURI, q.Tool, q.Args, q.Payload
+		text, _ := json.Marshal(one) // its JSON is that of events, so it is valid
+		return append(dst, text...)
 	})
 }
 
