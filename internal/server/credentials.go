@@ -4,10 +4,9 @@ import (
 	"errors"
 	"net/http"
 
+	"github.com/parley-run/parley/credential"
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/broker"
-	"github.com/parley-run/parley/internal/document"
-	"github.com/parley-run/parley/internal/wire"
 	"github.com/parley-run/parley/session"
 )
 
@@ -24,29 +23,38 @@ func (s *Server) listCredentials(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	writeJSON(w, http.StatusOK, document.Array(nil, list, appendCredential))
-	return nil
+	out := make([]credentialOf, len(list))
+	for i := range list {
+		out[i] = credentialItem(&list[i])
+	}
+	return answer(w, out)
 }
 
-func appendCredential(dst []byte, e broker.Entry) []byte {
-	dst = wire.Quote(append(dst, `{"name":`...), e.Name)
-	for _, m := range []struct{ name, value string }{
-		{"sessionId", e.Session}, {"credentialKey", e.Key}, {"authType", string(e.Type)}, {"provider", e.Provider},
-	} {
-		if m.value != "" {
-			dst = append(wire.Quote(append(dst, ','), m.name), ':')
-			dst = wire.Quote(dst, m.value)
-		}
+// credentialOf is the JSON of a login, without its secrets.
+type credentialOf struct {
+	Name       string          `json:"name"`
+	SessionID  string          `json:"sessionId,omitempty"`
+	Key        string          `json:"credentialKey,omitempty"`
+	Type       credential.Type `json:"authType,omitempty"`
+	Provider   string          `json:"provider,omitempty"`
+	Scopes     []string        `json:"scopes"`
+	GrantTime  float64         `json:"grantTime,omitempty"`
+	ExpireTime float64         `json:"expireTime,omitempty"`
+	AgeSeconds float64         `json:"ageSeconds"`
+}
+
+func credentialItem(e *broker.Entry) credentialOf {
+	out := credentialOf{
+		Name: e.Name, SessionID: e.Session, Key: e.Key, Type: e.Type, Provider: e.Provider,
+		Scopes: append([]string{}, e.Scopes...), AgeSeconds: e.Age.Seconds(),
 	}
-	dst = document.Array(append(dst, `,"scopes":`...), e.Scopes, wire.Quote)
 	if !e.GrantedAt.IsZero() {
-		dst = wire.Number(append(dst, `,"grantTime":`...), event.Seconds(e.GrantedAt))
+		out.GrantTime = event.Seconds(e.GrantedAt)
 	}
 	if !e.ExpiresAt.IsZero() {
-		dst = wire.Number(append(dst, `,"expireTime":`...), event.Seconds(e.ExpiresAt))
+		out.ExpireTime = event.Seconds(e.ExpiresAt)
 	}
-	dst = wire.Number(append(dst, `,"ageSeconds":`...), e.Age.Seconds())
-	return append(dst, '}')
+	return out
 }
 
 // revokeCredentials deletes the logins of a user, or the one that ?name= and ?sessionId= identify.

@@ -12,6 +12,8 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/internal/broker"
@@ -110,6 +112,16 @@ func showPage(w http.ResponseWriter, status int, page loginPageData) {
 	_, _ = io.WriteString(w, page.html()) // the user may have left
 }
 
+// sentence returns the message of an error as a page has it, below a title: clients of the API also read the name of the status.
+func (e *httpError) sentence() string {
+	text := e.message
+	if status, rest, ok := strings.Cut(text, ": "); ok && strings.EqualFold(status, http.StatusText(e.status)) {
+		text = rest
+	}
+	first, size := utf8.DecodeRuneInString(text)
+	return string(unicode.ToUpper(first)) + text[size:] + "."
+}
+
 // failPage shows an error to a user.
 func (s *Server) failPage(w http.ResponseWriter, r *http.Request, err error) {
 	e := toHTTP(err, subjectOf(r))
@@ -118,7 +130,7 @@ func (s *Server) failPage(w http.ResponseWriter, r *http.Request, err error) {
 	}
 	showPage(w, e.status, loginPageData{
 		Title: "The login failed",
-		Text:  e.message + ". Go back to the application and try again from there.",
+		Text:  e.sentence() + " Go back to the application and try again from there.",
 	})
 }
 
