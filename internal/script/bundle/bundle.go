@@ -288,7 +288,7 @@ func (s *sources) load(a api.OnLoadArgs) (api.OnLoadResult, error) {
 	if lacks(code, "__filename") {
 		code = "var __filename = " + quote(a.Path) + "; " + code
 	}
-	if meta.MatchString(code) {
+	if strings.Contains(code, "import.meta") && meta.MatchString(code) { // the expression is slow on megabytes
 		at := &url.URL{Scheme: "file", Path: filepath.ToSlash(a.Path)}
 		code = "var __meta_url = " + quote(at.String()) + ", __meta_dirname = " + quote(filepath.Dir(a.Path)) + ", __meta_filename = " + quote(a.Path) + "; " + code
 	}

@@ -59,9 +59,9 @@ func packageName(file string) string {
 	return names[0]
 }
 
-// libraryFrame matches a position in the library, which has no source map. The
-// engine uses this name for all bytecode.
-var libraryFrame = regexp.MustCompile(`<eval>:\d+:\d+`)
+// libraryFrame matches the place of a function of the library, which has no positions
+// (js/prelude/polyfill.js). The engine uses this name also for what Go evaluates.
+var libraryFrame = regexp.MustCompile(`<eval>(?::\d+:\d+)?`)
 
 // frame matches a position in the bundle, which Node.js gives with its URL.
 var frame = regexp.MustCompile(`(?:file://[^\s()]*/)?` + regexp.QuoteMeta(Name) + `:(\d+):(\d+)`)

@@ -21,6 +21,8 @@ func TestCallSites(t *testing.T) {
 		{"the caller", `const site = caller(); return [site.getFunctionName(), typeof site.getFileName(), site.getLineNumber() > 0, site.getColumnNumber() > 0, site.isEval(), site.isNative(), site.toString().startsWith("caller (")]`, `["caller","string",true,true,false,false,true]`},
 		{"what it leaves", `typeof new Error("x").stack + typeof Error.prepareStackTrace`, "stringundefined"},
 		{"native", `[1].map(() => sites())[0].some((site) => site.isNative() && site.getFileName() === null)`, "true"},
+		{"the library", `let site; Error.prepareStackTrace = (_, stack) => stack[0]; try { Buffer.alloc("1"); } catch (e) { site = e.stack; } Error.prepareStackTrace = undefined; return [typeof site.getFunctionName(), site.getFileName(), site.getLineNumber(), site.isNative()]`, `["string","<eval>",null,false]`},
+		{"a text with the library", `try { Buffer.alloc("1"); } catch (e) { return e.stack.split("\n").slice(1).every((line) => /^ {4}at .+ \((native|<eval>|[^()]+:\d+:\d+)\)$/.test(line)) + e.stack.match(/<eval>/)?.[0]; }`, "true<eval>"},
 		{"a text without it", `const o = {}; Error.captureStackTrace(o); return typeof o.stack`, "string"},
 	})
 }

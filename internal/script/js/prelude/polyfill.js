@@ -38,6 +38,9 @@ function callSite(line) {
 
 const titleOf = Error.prototype.toString;
 
+// The library has no positions, so the engine notes only the names of its functions.
+const placed = (line) => (/\)$|:\d+:\d+$/.test(line) ? line : `${line} (<eval>)`);
+
 /**
  * The stack of an error, made of the calls that the engine has noted: the text that
  * V8 has, or what Error.prepareStackTrace makes of it. It is made when it is read for
@@ -46,7 +49,7 @@ const titleOf = Error.prototype.toString;
 function stackOf(error, calls) {
   const keep = (value) =>
     Object.hasOwn(error, "stack") && Reflect.defineProperty(error, "stack", { value, writable: true, configurable: true });
-  const lines = calls?.split("\n").filter(Boolean) ?? []; // null without memory
+  const lines = calls?.split("\n").filter(Boolean).map(placed) ?? []; // null without memory
   let stack = [titleOf.call(error), ...lines].join("\n");
   const prepare = Error.prepareStackTrace;
   if (typeof prepare === "function") {
