@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -57,6 +58,16 @@ type cost struct {
 	Models   []cost      `json:"models"`
 }
 
+// usageItem is an item of GET /usage.
+type usageItem struct {
+	cost
+	Day       string `json:"day"`
+	AppName   string `json:"appName"`
+	UserID    string `json:"userId"`
+	SessionID string `json:"sessionId"`
+	Runs      int    `json:"runs"`
+}
+
 // Runs and usage tell what they have cost, and how many tokens have no price.
 func TestCosts(t *testing.T) {
 	t.Parallel()
@@ -100,14 +111,7 @@ func TestUsageByGroups(t *testing.T) {
 	first.say(t, "dear")
 	first.say(t, "unknown")
 	second.say(t, "dear")
-	type sum struct {
-		cost
-		Day     string `json:"day"`
-		AppName string `json:"appName"`
-		UserID  string `json:"userId"`
-		Runs    int    `json:"runs"`
-	}
-	list := func(query string) (got []sum) {
+	list := func(query string) (got []usageItem) {
 		t.Helper()
 		first.Do(t, http.MethodGet, "/usage?"+query, nil).Want(t, http.StatusOK).Into(t, &got)
 		return got
@@ -139,6 +143,73 @@ func TestUsageByGroups(t *testing.T) {
 		t.Errorf("by application and user, one at a time: %+v", both)
 	}
 	first.Do(t, http.MethodGet, "/usage?groupBy=model", nil).Want(t, http.StatusUnprocessableEntity)
+}
+
+// Sums by session are those of the runs that sessions have.
+func TestUsageBySession(t *testing.T) {
+	t.Parallel()
+	for name, db := range map[string]string{"memory": "memory://", "sqlite": "sqlite://" + t.TempDir() + "/sessions.db"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			base := serve(t, parley.Config{Agents: spender(t), PriceFile: priceFile(t), Sessions: parley.SessionConfig{URL: db}})
+			alice, bob := limitedAt(t, base, "alice"), limitedAt(t, base, "bob")
+			later := &talk{alice.Client, alice.App, alice.User, "s2"}
+			later.Do(t, http.MethodPost, later.path(), nil).Want(t, http.StatusOK)
+			alice.say(t, "dear")
+			later.say(t, "dear")
+			bob.say(t, "unknown")
+			alice.say(t, "unknown")
+
+			// list returns all items, as many at a time as the query says.
+			list := func(query string) (all []usageItem) {
+				t.Helper()
+				for next := "/usage?" + query; next != ""; {
+					var page []usageItem
+					resp := alice.Do(t, http.MethodGet, next, nil).Want(t, http.StatusOK)
+					resp.Into(t, &page)
+					all = append(all, page...)
+					next, _, _ = strings.Cut(strings.TrimPrefix(resp.Header.Get("Link"), "<"), ">")
+				}
+				return all
+			}
+			for _, query := range []string{"", "&pageSize=1", "&pageSize=2", "&groupBy=user"} {
+				got := list("groupBy=session&appName=" + alice.App + query)
+				if len(got) != 3 {
+					t.Fatalf("%s: %+v", query, got)
+				}
+				for i, want := range []usageItem{
+					{cost{USD: "0.000054", Unpriced: 10, Total: 20}, "", alice.App, "alice", "s1", 2},
+					{cost{USD: "0.000054", Total: 10}, "", alice.App, "alice", "s2", 1},
+					{cost{Unpriced: 10, Total: 10}, "", alice.App, "bob", "s1", 1},
+				} {
+					if models := len(got[i].Models); models != want.Runs { // each run has another model
+						t.Errorf("%s: the models of item %d are %+v", query, i, got[i].Models)
+					}
+					got[i].Models = nil
+					if !reflect.DeepEqual(got[i], want) {
+						t.Errorf("%s: item %d is %+v, want %+v", query, i, got[i], want)
+					}
+				}
+			}
+			runs := 0
+			for _, one := range list("groupBy=day&groupBy=session&userId=alice&appName=" + alice.App) { // midnight may be between the runs
+				runs += one.Runs
+				if one.Day == "" || one.UserID != "alice" {
+					t.Errorf("by day: %+v", one)
+				}
+			}
+			if runs != 3 {
+				t.Errorf("%d runs by day, want 3", runs)
+			}
+			if long := list("groupBy=session&from=2020-01-01&to=2020-12-31&appName=" + alice.App); len(long) != 0 {
+				t.Errorf("years ago: %+v", long)
+			}
+			if resp := alice.Do(t, http.MethodGet, "/usage?groupBy=session", nil).Want(t, http.StatusUnprocessableEntity); !strings.Contains(string(resp.Body), "appName") {
+				t.Errorf("without an application: %s", resp.Body)
+			}
+			alice.Do(t, http.MethodGet, "/usage?groupBy=session&pageToken=x&appName="+alice.App, nil).Want(t, http.StatusBadRequest)
+		})
+	}
 }
 
 // The money of a day refuses the next run, and not that of other users.

@@ -45,6 +45,10 @@ func (p *Page) BeforeRun() (created time.Time, number int64, err error) {
 	return p.AfterWait() // tokens have the same form
 }
 
+// RunsBefore returns the token of the page of FindRuns that begins with the newest run
+// that was created before a time.
+func RunsBefore(created time.Time) string { return fmt.Sprintf("%d-%d", created.UnixNano(), 0) }
+
 // CutRuns returns a page of FindRuns, and the token of the next one. runs has the
 // first Limit ones before BeforeRun, and may have others behind them, in any order.
 func CutRuns(p *Page, runs []*Run) (page []*Run, next string) {

@@ -11,10 +11,11 @@ import (
 
 // usageOf is the JSON of usage, without what it is not grouped by.
 type usageOf struct {
-	Day     string `json:"day,omitempty"`
-	AppName string `json:"appName,omitempty"`
-	UserID  string `json:"userId,omitempty"`
-	Runs    int64  `json:"runs"`
+	Day       string `json:"day,omitempty"`
+	AppName   string `json:"appName,omitempty"`
+	UserID    string `json:"userId,omitempty"`
+	SessionID string `json:"sessionId,omitempty"`
+	Runs      int64  `json:"runs"`
 	counts
 	Models []modelOf `json:"models"`
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/parley-run/parley/event"
 	"github.com/parley-run/parley/session"
@@ -78,6 +79,19 @@ func runsFound(k *kit) {
 	}
 	k.findsRuns(session.RunQuery{App: "app", Statuses: []session.Status{session.Failed, session.Cancelled, session.Waiting, session.Failed}}, "gone", "waits", "broke")
 	k.findsRuns(session.RunQuery{App: "app", User: "unknown"})
+	for _, id := range []string{"done", "bob2"} {
+		at := k.run(map[string]session.Key{"done": key("s"), "bob2": bob}[id], id, session.Completed).Created
+		before, _, err := k.store.RunLister.FindRuns(k.Context(), app, session.Page{Token: session.RunsBefore(at)})
+		for _, r := range before {
+			if !r.Created.Before(at) {
+				k.Errorf("before %s, which was created %v: %s, created %v", id, at, r.ID, r.Created)
+			}
+		}
+		since, _, sinceErr := k.store.RunLister.FindRuns(k.Context(), app, session.Page{Size: 1, Token: session.RunsBefore(at.Add(time.Microsecond))})
+		if err != nil || sinceErr != nil || len(before) == 0 || len(since) != 1 || since[0].Created.Before(at) {
+			k.Errorf("before %s: %v, %v; with it: %v, %v", id, before, err, since, sinceErr)
+		}
+	}
 	k.findsRuns(session.RunQuery{App: "other"}, "foreign")
 	k.findsRuns(session.RunQuery{App: "unknown"})
 
