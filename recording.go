@@ -60,7 +60,7 @@ func (s *Server) newReplays(names func(string) (model.Model, error)) *playback.S
 	}
 }
 
-// repeated observes repetitions, whose usage is mostly that of the recording. What they
+// repeated observes replays, whose usage is mostly that of the recording. What they
 // have used themselves is counted by the engine of the server.
 type repeated struct{ unstored }
 
@@ -71,7 +71,7 @@ func (r repeated) Ended(row *session.Run, lost bool) {
 }
 
 // Replay repeats a run that has ended, with recorded answers of models and tools as
-// far as the plan says so, and returns how it differs. The repetition is stored as a
+// far as the plan says so, and returns how it differs. The replay is stored as a
 // session of its own; nothing of the run changes. A plan that cannot be carried out is
 // a *replay.PlanError; if the run has not ended, the error is replay.ErrActive.
 func (s *Server) Replay(ctx context.Context, key session.Key, runID string, plan replay.Plan) (*replay.Report, error) {

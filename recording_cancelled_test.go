@@ -61,7 +61,7 @@ func hanging(t *testing.T, reached func()) map[string]*agent.Agent {
 // hangingCalls is how many calls of an agent hang, if it is more than one.
 var hangingCalls = map[string]int{"both speak": 2, "both": 2}
 
-// A repetition of a run that was cancelled is cancelled at the same calls, and has the
+// A replay of a run that was cancelled is cancelled at the same calls, and has the
 // same events.
 func TestExactReplayOfCancelledRuns(t *testing.T) {
 	t.Parallel()

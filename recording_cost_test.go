@@ -72,8 +72,8 @@ func spendOnce(t *testing.T, srv *parley.Server) (session.Key, string) {
 	return session.Key{App: "dear", User: "u", ID: "s"}, r.ID()
 }
 
-// Only calls of models that a repetition has made count: for usage, and for metrics. The
-// events of the repetition have the tokens that were recorded.
+// Only calls of models that a replay has made count: for usage, and for metrics. The
+// events of the replay have the tokens that were recorded.
 func TestReplayIsBilledForLiveCallsOnly(t *testing.T) {
 	t.Parallel()
 	for _, store := range []string{"memory", "sqlite"} {
@@ -131,14 +131,14 @@ func TestReplayIsBilledForLiveCallsOnly(t *testing.T) {
 					}
 				}
 				if shown != 20 {
-					t.Errorf("%s: the events of the repetition have %d tokens, want those of the run", tt.name, shown)
+					t.Errorf("%s: the events of the replay have %d tokens, want those of the run", tt.name, shown)
 				}
 			}
 		})
 	}
 }
 
-// A budget of a day that is used up does not prevent repetitions that cost nothing. It
+// A budget of a day that is used up does not prevent replays that cost nothing. It
 // refuses those that would call models, and ends one that reaches it.
 func TestReplayAndTheBudgetOfADay(t *testing.T) {
 	t.Parallel()
@@ -156,7 +156,7 @@ func TestReplayAndTheBudgetOfADay(t *testing.T) {
 			key, run := spendOnce(t, srv) // it leaves a third
 			for range 3 {
 				if r, err := srv.Replay(t.Context(), key, run, replay.Plan{}); err != nil || !r.Same {
-					t.Fatalf("an exact repetition: %v: %s", err, differences(r))
+					t.Fatalf("an exact replay: %v: %s", err, differences(r))
 				}
 			}
 			r, err := srv.Replay(t.Context(), key, run, replay.Plan{LiveModels: true})
@@ -164,16 +164,16 @@ func TestReplayAndTheBudgetOfADay(t *testing.T) {
 				t.Fatal(err)
 			}
 			if r.Failure == nil || r.Failure.Type != tt.code || r.Status != session.Failed {
-				t.Errorf("a repetition that reaches the budget: %s", differences(r))
+				t.Errorf("a replay that reaches the budget: %s", differences(r))
 			}
 			if _, err := srv.Replay(t.Context(), key, run, replay.Plan{From: 3}); !errors.Is(err, parley.ErrLimited) || parley.RetryAfter(err) <= 0 {
-				t.Errorf("a repetition after the budget was reached: %v", err)
+				t.Errorf("a replay after the budget was reached: %v", err)
 			}
 			if _, err := srv.Start(t.Context(), parley.Request{App: "dear", User: "u", Session: "s", Message: event.Text(event.RoleUser, "more")}); !errors.Is(err, parley.ErrLimited) {
-				t.Errorf("a run after the budget was reached by a repetition: %v", err)
+				t.Errorf("a run after the budget was reached by a replay: %v", err)
 			}
 			if r, err := srv.Replay(t.Context(), key, run, replay.Plan{Live: []int{2}}); err != nil || !r.Same {
-				t.Errorf("a repetition without a call of a model: %v: %s", err, differences(r))
+				t.Errorf("a replay without a call of a model: %v: %s", err, differences(r))
 			}
 		})
 	}

@@ -18,7 +18,7 @@ import (
 	"github.com/parley-run/parley/tool"
 )
 
-// A repetition sees the files that its run saw: neither those that were saved later, nor
+// A replay sees the files that its run saw: neither those that were saved later, nor
 // those of recorded calls before they are answered. Numbers of versions begin again after
 // a file was deleted.
 func TestReplaySeesFilesOfTheRun(t *testing.T) {
@@ -73,7 +73,7 @@ func TestReplaySeesFilesOfTheRun(t *testing.T) {
 		t.Helper()
 		r := report(t, srv, "files", id, replay.Plan{})
 		if !r.Same {
-			t.Errorf("the repetition of run %s differs: %s", id, differences(r))
+			t.Errorf("the replay of run %s differs: %s", id, differences(r))
 		}
 		return r
 	}
@@ -91,11 +91,11 @@ func TestReplaySeesFilesOfTheRun(t *testing.T) {
 	same(runs[2])
 	same(runs[3])
 	if saved != 8 {
-		t.Errorf("%d files were saved, want 8: a repetition called the tool", saved)
+		t.Errorf("%d files were saved, want 8: a replay called the tool", saved)
 	}
-	// The files of a repetition are its own.
+	// The files of a replay are its own.
 	list, err := srv.Sessions().Get(t.Context(), session.Key{App: "files", User: "u", ID: first.Session})
 	if err != nil || list.Origin == nil {
-		t.Errorf("the repetition is %+v, %v", list, err)
+		t.Errorf("the replay is %+v, %v", list, err)
 	}
 }

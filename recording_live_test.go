@@ -204,7 +204,7 @@ func TestReplayAsksToolsetsWhenTheirToolsAreLive(t *testing.T) {
 }
 
 // After a call from which on others are made, an agent that does something else than
-// in the run may do so; before it, the repetition ends.
+// in the run may do so; before it, the replay ends.
 func TestReplayFromAStepAllowsOtherCalls(t *testing.T) {
 	t.Parallel()
 	e := &edges{}

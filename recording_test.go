@@ -338,7 +338,7 @@ var onlyRecorded = map[string]string{
 	"broken":     "the log does not have why a model could not be reached",
 }
 
-// A repetition with recorded answers calls nothing, and does the same: after a
+// A replay with recorded answers calls nothing, and does the same: after a
 // restart, on another server, and if nothing was recorded.
 func TestExactReplay(t *testing.T) {
 	t.Parallel()
@@ -452,7 +452,7 @@ func TestReplayPlans(t *testing.T) {
 			t.Fatal(err)
 		}
 		if s.Origin == nil || s.Origin.Session != "s" || s.Origin.Replay == "" {
-			t.Errorf("the origin of the repetition is %+v", s.Origin)
+			t.Errorf("the origin of the replay is %+v", s.Origin)
 		}
 		return ev.Content.Text()
 	}
@@ -541,6 +541,6 @@ func TestReplayRefuses(t *testing.T) {
 	}
 	list, _, err := srv.Sessions().List(t.Context(), "tool", "u", session.Page{})
 	if err != nil || len(list) != 1 {
-		t.Errorf("repetitions that were refused have left something: %+v, %v", list, err)
+		t.Errorf("replays that were refused have left something: %+v, %v", list, err)
 	}
 }

@@ -67,7 +67,7 @@ func TestReplayToolCall(t *testing.T) {
 			}
 			post("/dev"+path+"/replay", `{}`, &report)
 			if !report.Same || len(report.Calls) != 1 || report.Calls[0].Name != "count" || made.Load() != before {
-				t.Errorf("the repetition: %+v, and the tool was called %d times", report, made.Load()-before)
+				t.Errorf("the replay: %+v, and the tool was called %d times", report, made.Load()-before)
 			}
 		})
 	}

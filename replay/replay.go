@@ -1,5 +1,5 @@
 // Package replay has the values with which runs are repeated: what was recorded of a
-// run, which of its calls get recorded answers, and how the repetition differs.
+// run, which of its calls get recorded answers, and how the replay differs.
 // Method Replay of parley.Server repeats a run.
 package replay
 
@@ -19,7 +19,7 @@ type PlanError struct{ Message string }
 
 func (e *PlanError) Error() string { return e.Message }
 
-// Plan says which calls of a repetition get recorded answers. The zero value gives
+// Plan says which calls of a replay get recorded answers. The zero value gives
 // recorded answers to all of them.
 type Plan struct {
 	// LiveModels calls models, and LiveTools calls tools, instead of using the recorded
@@ -47,7 +47,7 @@ type Plan struct {
 	Results map[int]json.RawMessage `json:"results,omitempty"`
 }
 
-// Makes reports whether a repetition makes the recorded call with a number, instead of
+// Makes reports whether a replay makes the recorded call with a number, instead of
 // answering it with what was recorded. The number 0 stands for a call that the recording
 // does not have, before the call from which on others are made.
 func (p *Plan) Makes(number int, kind Kind) bool {
@@ -147,14 +147,14 @@ type Request struct {
 	Added    []json.RawMessage `json:"added,omitempty"`
 }
 
-// Report says how a repetition went.
+// Report says how a replay went.
 type Report struct {
-	// Session is the session with the repetition, and Run the run that it repeats.
+	// Session is the session with the replay, and Run the run that it repeats.
 	Session string `json:"session"`
 	Run     string `json:"run"`
 	// Same means that there are no differences.
 	Same bool `json:"same"`
-	// Status and Failure are those of the repetition.
+	// Status and Failure are those of the replay.
 	Status  session.Status   `json:"status"`
 	Failure *session.Failure `json:"failure,omitempty"`
 	// FromLog means that the run was not recorded, so that requests could not be
@@ -162,15 +162,15 @@ type Report struct {
 	FromLog bool `json:"fromLog,omitempty"`
 	// CodeChanged means that the application's code is not that of the recording.
 	CodeChanged bool `json:"codeChanged,omitempty"`
-	// Calls are those of the repetition. Unused are the numbers of recorded calls
+	// Calls are those of the replay. Unused are the numbers of recorded calls
 	// that it did not make.
 	Calls  []*Call `json:"calls"`
 	Unused []int   `json:"unused,omitempty"`
-	// Events are those of the run beside those of the repetition.
+	// Events are those of the run beside those of the replay.
 	Events []Compared `json:"events"`
 }
 
-// Call is a call that a repetition has made, or would have made.
+// Call is a call that a replay has made, or would have made.
 type Call struct {
 	Number int    `json:"number"`
 	Kind   Kind   `json:"kind"`
@@ -185,7 +185,7 @@ type Call struct {
 	// does not allow it.
 	Missing bool `json:"missing,omitempty"`
 	// Cancelled means that the run was cancelled during the call, and so was the
-	// repetition.
+	// replay.
 	Cancelled bool `json:"cancelled,omitempty"`
 	// Replaced means that the plan has another result.
 	Replaced bool `json:"replaced,omitempty"`
@@ -201,7 +201,7 @@ type Call struct {
 	Differences []Difference `json:"differences,omitempty"`
 }
 
-// Compared is an event of the run beside that of the repetition.
+// Compared is an event of the run beside that of the replay.
 type Compared struct {
 	Author string `json:"author"`
 	Branch string `json:"branch,omitempty"`

@@ -82,8 +82,8 @@ func newReplay(env *Env) *cobra.Command {
 differs: requests to models, calls of tools, and events.
 
 Models and tools are not called: they answer what they answered in the run.
-A call for which there is no answer ends the repetition. Flags say which calls are
-made after all. A repetition is a new session; the one that is repeated stays as it
+A call for which there is no answer ends the replay. Flags say which calls are
+made after all. A replay is a new session; the one that is repeated stays as it
 is.
 
 Requests to models can only be compared in runs that were recorded: see --record of
@@ -93,7 +93,7 @@ With several models or temperatures, a run is repeated with each model at each
 temperature, and a table shows the answers.
 
 The exit code is 1 if something differs, and with several models or temperatures
-only if a repetition fails.`,
+only if a replay fails.`,
 		Example: `  parley replay trip-to-oslo --agent_dir my_agent --session_db_url sqlite://sessions.db
   parley replay trip-to-oslo e-k3v7qzt5mwn2xh4bj6rdyp3fca --live_models --model gemini-2.5-pro
   parley replay trip-to-oslo --live_models --model gemini-2.5-pro --model gpt-5

@@ -232,7 +232,7 @@ func TestRunSaysErrorsOnce(t *testing.T) {
 }
 
 // The session to continue is the one that changed last, wherever it is in the list, and
-// not the repetition of one.
+// not the replay of one.
 func TestLatestSession(t *testing.T) {
 	s := newService(t, nil)
 	run := s.say(t, "one", "Hello")
@@ -264,7 +264,7 @@ func TestLatestSession(t *testing.T) {
 	latest("one")
 }
 
-// A user who only has repetitions has nothing to continue.
+// A user who only has replays has nothing to continue.
 func TestNoSessionToContinue(t *testing.T) {
 	s := newService(t, nil)
 	run := s.say(t, "one", "Hello")

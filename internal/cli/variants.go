@@ -39,7 +39,7 @@ func (o *replayOptions) variants() []replay.Plan {
 }
 
 // compare repeats runs with each of the plans, and shows the answers beside each other.
-// Each is shown when it is there: a repetition may take long, and cost money.
+// Each is shown when it is there: a replay may take long, and cost money.
 func (o *replayOptions) compare(ctx context.Context, env *Env, srv *parley.Server, key session.Key, ids []string, plans []replay.Plan) error {
 	failed, out := 0, newVariantTable(env, plans)
 	for _, id := range ids {
@@ -66,7 +66,7 @@ func (o *replayOptions) compare(ctx context.Context, env *Env, srv *parley.Serve
 		}
 	}
 	if failed > 0 {
-		return fmt.Errorf("%d of %d repetitions failed", failed, len(ids)*len(plans))
+		return fmt.Errorf("%d of %d replays failed", failed, len(ids)*len(plans))
 	}
 	return nil
 }
@@ -78,7 +78,7 @@ type variant struct {
 	*replay.Report
 }
 
-// variantTable prints repetitions on lines as they end, so its columns have widths that
+// variantTable prints replays on lines as they end, so its columns have widths that
 // do not depend on the rows.
 type variantTable struct {
 	env   *Env
@@ -102,10 +102,10 @@ func (t *variantTable) row(model, temperature, status, calls, tokens, took, id, 
 	fmt.Fprintf(t.env.Stdout, "%-*s  %-11s  %s  %5s  %7s  %6s  %-*s  %s\n", t.model, model, temperature, status, calls, tokens, took, idWidth, id, answer)
 }
 
-// idWidth is the length of the ids of repetitions.
+// idWidth is the length of the ids of replays.
 const idWidth = 26
 
-// add prints one repetition.
+// add prints one replay.
 func (t *variantTable) add(ctx context.Context, srv *parley.Server, key session.Key, plan replay.Plan, r *replay.Report) error {
 	s, err := srv.Sessions().Get(ctx, key)
 	if err != nil {

@@ -75,7 +75,7 @@ func TestReplayVariants(t *testing.T) {
 	if lines := strings.Split(strings.TrimSpace(docs), "\n"); len(lines) != 2 || json.Unmarshal([]byte(lines[1]), &one) != nil || one.Model != "b" || one.Temperature != 1 || one.Session == "" {
 		t.Errorf("the documents are\n%s", docs)
 	}
-	if table, err = repeat(replayOptions{models: []string{"a", "broken"}, temperatures: []float64{1}}); err == nil || err.Error() != "1 of 2 repetitions failed" {
+	if table, err = repeat(replayOptions{models: []string{"a", "broken"}, temperatures: []float64{1}}); err == nil || err.Error() != "1 of 2 replays failed" {
 		t.Errorf("with a model that fails: %v\n%s", err, table)
 	}
 	if table, err = repeat(replayOptions{models: []string{"a"}, temperatures: []float64{1}}); err == nil || !strings.Contains(table, "differs") {

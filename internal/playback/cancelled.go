@@ -13,7 +13,7 @@ import (
 )
 
 // A run that was cancelled during calls is repeated up to these calls: models say again
-// what readers had seen of their answers, and then the repetition is cancelled, too.
+// what readers had seen of their answers, and then the replay is cancelled, too.
 
 // cancelled reports whether a client or the shutdown of a server ended the run.
 func (o *original) cancelled() bool { return o.run.Status == session.Cancelled }
@@ -52,9 +52,9 @@ func (p *player) askUntilCancelled(ctx context.Context, at agentrt.Place, c *rep
 	yield(nil, err)
 }
 
-// untilCancelled cancels the repetition when all other calls of the recording were made,
+// untilCancelled cancels the replay when all other calls of the recording were made,
 // and waits for that. If they are not made, because the code is another one, the
-// repetition ends with diverged.
+// replay ends with diverged.
 func (p *player) untilCancelled(ctx context.Context, c *replay.Call, diverged error) error {
 	p.mu.Lock()
 	p.ending++

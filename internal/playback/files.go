@@ -16,11 +16,11 @@ type version struct {
 // slack is by how much the clocks of servers may differ.
 const slack = time.Minute
 
-// files reports which versions of the files of the session a repetition sees from the
+// files reports which versions of the files of the session a replay sees from the
 // beginning. The log has those that agents saved before the run and after its beginning.
 // The time of others decides: clients save files without a trace in the log, and so do
 // tools that use the service of files themselves. The files of the user are not among
-// them: a repetition sees these as they are now.
+// them: a replay sees these as they are now.
 func (o *original) files() (func(*tool.Artifact) bool, error) {
 	before, after, saved := map[version]bool{}, map[version]bool{}, map[string]bool{}
 	for _, entry := range o.session.Entries {

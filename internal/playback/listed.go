@@ -11,13 +11,13 @@ import (
 	"github.com/parley-run/parley/tool"
 )
 
-// listedTool is a tool of a toolset that is not asked in a repetition.
+// listedTool is a tool of a toolset that is not asked in a replay.
 type listedTool struct{ declaration tool.Declaration }
 
 func (t listedTool) Declaration() tool.Declaration { return t.declaration }
 
 func (listedTool) Call(*tool.Context, json.RawMessage) (any, error) {
-	return nil, errors.New("the toolset was not asked for the tool, since this is a repetition")
+	return nil, errors.New("the toolset was not asked for the tool, since this is a replay")
 }
 
 // Listed implements agentrt.Edges. The tools are those of the next recorded request of

@@ -8,12 +8,12 @@ import (
 	"github.com/parley-run/parley/replay"
 )
 
-// asksModels reports whether a repetition may call a model.
+// asksModels reports whether a replay may call a model.
 func asksModels(p *replay.Plan, r *replay.Recording) bool {
 	return p.LiveModels || p.From > 0 || len(p.Results) > 0 || slices.ContainsFunc(p.Live, func(n int) bool { return r.Steps[n-1].Kind == replay.ModelCall })
 }
 
-// callsTools reports whether a repetition may call a tool.
+// callsTools reports whether a replay may call a tool.
 func callsTools(p *replay.Plan, r *replay.Recording) bool {
 	return p.LiveTools || slices.ContainsFunc(p.Live, func(n int) bool { return r.Steps[n-1].Kind == replay.ToolCall })
 }

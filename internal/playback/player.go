@@ -16,10 +16,10 @@ import (
 	"github.com/parley-run/parley/tool"
 )
 
-// errDiverged ends a repetition that makes a call for which nothing was recorded.
-var errDiverged = errors.New("the repetition makes a call for which there is no recorded answer")
+// errDiverged ends a replay that makes a call for which nothing was recorded.
+var errDiverged = errors.New("the replay makes a call for which there is no recorded answer")
 
-// player answers the calls of a repetition.
+// player answers the calls of a replay.
 type player struct {
 	plan      *replay.Plan
 	of        *original
@@ -28,7 +28,7 @@ type player struct {
 	models    func(name string) (model.Model, error)
 	may       func() error                                               // refuses a call of a model; see Service.MaySpend
 	spend     func(resp *model.Response)                                 // counts one
-	stop      func(cause error)                                          // ends the repetition; nil cancels it as the run was
+	stop      func(cause error)                                          // ends the replay; nil cancels it as the run was
 	saved     func(ctx context.Context, versions map[string]int64) error // copies what a recorded call has saved
 	encoded   encodings
 	long      map[string]bool // the names of long-running tools
@@ -284,7 +284,7 @@ func (p *player) made() []*replay.Call {
 	return list
 }
 
-// unused returns the numbers of the recorded calls that the repetition did not make.
+// unused returns the numbers of the recorded calls that the replay did not make.
 func (p *player) unused() (list []int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -3,7 +3,7 @@
 //
 // A run meets what is outside of it at two edges: calls of models and calls of
 // tools. A Recorder stands there while a run is executed, a Player while it is
-// repeated. A repetition is executed by an engine with a store of its own, from the
+// repeated. A replay is executed by an engine with a store of its own, from the
 // log of the session before the run, and becomes a session of its own in the end: the
 // original is only read.
 package playback

@@ -123,7 +123,7 @@ func (s *Service) recording(ctx context.Context, of *original) (*replay.Recordin
 	return fromLog(of), nil
 }
 
-// Replay repeats a run, and stores the repetition as a session with that id.
+// Replay repeats a run, and stores the replay as a session with that id.
 func (s *Service) Replay(ctx context.Context, key session.Key, runID, id string, plan replay.Plan) (*replay.Report, error) {
 	of, err := s.read(ctx, key, runID)
 	if err != nil {
@@ -166,7 +166,7 @@ func (s *Service) Replay(ctx context.Context, key session.Key, runID, id string,
 	return report, nil
 }
 
-// store stores a repetition.
+// store stores a replay.
 func (s *Service) store(ctx context.Context, of *original, fork session.Key, entries []*session.Entry) error {
 	origin := &session.Origin{Session: of.session.ID, Root: of.session.ID, Replay: of.run.ID}
 	if of.session.Origin != nil {
@@ -185,7 +185,7 @@ func (s *Service) store(ctx context.Context, of *original, fork session.Key, ent
 	return err
 }
 
-// play executes a repetition, and returns its entries.
+// play executes a replay, and returns its entries.
 func (s *Service) play(ctx context.Context, of *original, fork session.Key, recording *replay.Recording, plan *replay.Plan) (*replay.Report, []*session.Entry, error) {
 	store := memstore.New(0)
 	before := make([]*session.Entry, len(of.before))
@@ -231,9 +231,9 @@ func (s *Service) play(ctx context.Context, of *original, fork session.Key, reco
 	}
 	p.may = func() error { return s.MaySpend(ctx, of.session.Key) }
 	p.spend = func(resp *model.Response) {
-		// The call was made, whatever becomes of the repetition.
+		// The call was made, whatever becomes of the replay.
 		if err := s.Spend(context.WithoutCancel(ctx), of.session.Key, resp.ModelVersion, resp.Usage); err != nil {
-			s.Log.Error("could not count a call of a model in a repetition", "err", err, "session_id", of.session.ID, "run_id", of.run.ID)
+			s.Log.Error("could not count a call of a model in a replay", "err", err, "session_id", of.session.ID, "run_id", of.run.ID)
 		}
 	}
 	var logins run.Logins = noLogins{}
@@ -243,7 +243,7 @@ func (s *Service) play(ctx context.Context, of *original, fork session.Key, reco
 	case callsTools(plan, recording):
 		logins = keptLogins{s.Logins}
 	}
-	engine := s.Engine(store, func(run.Beginning) run.Edges { return repetition{p, p.order} }, logins)
+	engine := s.Engine(store, func(run.Beginning) run.Edges { return edges{p, p.order} }, logins)
 	defer func() {
 		done, cancel := context.WithCancel(context.WithoutCancel(ctx))
 		cancel() // what still runs is not waited for
@@ -325,13 +325,13 @@ func (s *Service) report(of *original, p *player, events []*event.Event) *replay
 	return r
 }
 
-// repetition is what stands at the edges of a repeated run.
-type repetition struct {
+// edges is what stands at the edges of a repeated run.
+type edges struct {
 	*player
 	*order
 }
 
-func (repetition) Done() {}
+func (edges) Done() {}
 
 // noLogins accepts the answers of users to logins, and does nothing with them: tools
 // that need one are not called.
@@ -345,7 +345,7 @@ func (noLogins) Receive(_ context.Context, _ session.Key, _ string, _ *credentia
 
 func (noLogins) Complete(context.Context, session.Key, string, *credential.Config) error { return nil }
 
-// keptLogins are the logins that users have, for a repetition that calls tools from some
+// keptLogins are the logins that users have, for a replay that calls tools from some
 // call on. The answer to a login was used up before.
 type keptLogins struct{ run.Logins }
 

@@ -47,6 +47,8 @@ const (
 	recentOfEach   = 20
 )
 
+var errNoRunList = &httpError{status: http.StatusNotImplemented, message: "The session store of this server cannot list the runs of all sessions: memory, SQLite and Postgres can."}
+
 // findRuns lists the runs of an application, newest first. ?userId= selects those of a user, and ?status= those with a
 // status; it may be repeated.
 func (s *Server) findRuns(w http.ResponseWriter, r *http.Request) error {
@@ -60,7 +62,7 @@ func (s *Server) findRuns(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if !s.Engine.CanFindRuns() {
-		return &httpError{status: http.StatusNotImplemented, message: "The session store of this server cannot list the runs of all sessions: memory, SQLite and Postgres can."}
+		return errNoRunList
 	}
 	return s.answerRuns(w, r, q, func(context.Context) error {
 		if !s.hasApp(q.App) { // those of a removed application can still be read

@@ -75,7 +75,7 @@ func (s *Server) linkFailed(w http.ResponseWriter, r *http.Request, err error) {
 	if e.status >= http.StatusInternalServerError && e.cause != nil {
 		s.Log.ErrorContext(r.Context(), "an answer through a link failed", "request_id", w.Header().Get(requestIDHeader), "err", e.cause)
 	}
-	showPage(w, e.status, loginPageData{Title: title, Text: e.message + "."})
+	showPage(w, e.status, loginPageData{Title: title, Text: e.sentence()})
 }
 
 // showEntry shows an entry. problem is what was wrong with the last answer.

@@ -280,7 +280,7 @@ func (s *Server) sharedPage(w http.ResponseWriter, r *http.Request) error {
 			title = "Too many requests"
 			e.setRetryAfter(w.Header())
 		}
-		showPage(w, e.status, loginPageData{Title: title, Text: e.message + "."})
+		showPage(w, e.status, loginPageData{Title: title, Text: e.sentence()})
 		return nil
 	}
 	page := r.Clone(r.Context())

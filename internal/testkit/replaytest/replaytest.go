@@ -1,5 +1,5 @@
 // Package replaytest repeats the runs of a conversation with what was recorded of them,
-// and fails a test if a repetition differs.
+// and fails a test if a replay differs.
 package replaytest
 
 import (
@@ -24,7 +24,7 @@ func Run(t *testing.T, srv *parley.Server, key session.Key, id string) {
 		return
 	}
 	doc, err := json.MarshalIndent(report, "", " ")
-	t.Errorf("the repetition of a run of %s differs, or the run was not recorded: %s (%v)", key.App, doc, err)
+	t.Errorf("the replay of a run of %s differs, or the run was not recorded: %s (%v)", key.App, doc, err)
 }
 
 // Runs repeats all runs of a user of an application. There must be at least one. It may
@@ -38,7 +38,7 @@ func Runs(t *testing.T, srv *parley.Server, app, user string) {
 	}
 	repeated := 0
 	for _, one := range list {
-		if one.Origin != nil && one.Origin.Replay != "" { // it is a repetition
+		if one.Origin != nil && one.Origin.Replay != "" { // it is a replay
 			continue
 		}
 		full, err := srv.Sessions().Get(ctx, one.Key)
