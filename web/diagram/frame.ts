@@ -49,6 +49,9 @@ function themeOf({ dark, colors }: Request): Record<string, unknown> {
   };
 }
 
+// Its dates have 10 pixels otherwise.
+const axes = '.grid .tick text { font-size: 11px !important }';
+
 // Mermaid does not centre these texts without HTML.
 const centred = '.mindmap-node:has(> circle, > rect, > polygon) .label text { text-anchor: middle }';
 
@@ -76,8 +79,8 @@ async function draw(request: Request): Promise<Answer> {
   try {
     mermaid.initialize({
       startOnLoad: false, securityLevel: 'strict', suppressErrorRendering: true, logLevel: 'fatal', secure, maxTextSize: 20_000, maxEdges: 400,
-      theme: 'base', themeVariables: themeOf(request), fontFamily, fontSize: 14, htmlLabels: false, flowchart: { htmlLabels: false }, gantt: { useWidth: 1000 },
-      themeCSS: `${centred} .lineWrapper line { stroke: ${request.colors['soft']} !important }`,
+      theme: 'base', themeVariables: themeOf(request), fontFamily, fontSize: 14, htmlLabels: false, flowchart: { htmlLabels: false }, gantt: { useWidth: 1000, fontSize: 13, sectionFontSize: 13, leftPadding: 90 },
+      themeCSS: `${centred} ${axes} .lineWrapper line { stroke: ${request.colors['soft']} !important }`,
     });
     document.body.append(place);
     const { svg, diagramType } = await mermaid.render('diagram', request.source, place);

@@ -124,6 +124,8 @@ test('a diagram is drawn in the colours of the page, and its source can be seen 
     expect(await page.locator('[data-diagram] img').evaluateAll((all: HTMLImageElement[]) => all.map((img) => img.alt))).toEqual(['Diagram: flowchart', 'How a message is answered']);
     await page.locator('[data-diagram] img').evaluateAll((all: HTMLImageElement[]) => Promise.all(all.map((img) => img.decode())));
     expect(await page.locator('[data-diagram] img').first().evaluate((img: HTMLImageElement) => img.naturalWidth > 300 && img.naturalHeight > 40)).toBe(true);
+    // Its texts can be read: it is hardly smaller than it is drawn, and scrolls.
+    expect(await page.locator('[data-diagram] img').first().evaluate((img: HTMLImageElement) => img.clientWidth / Number(img.getAttribute('width')))).toBeGreaterThan(0.84);
     expect(await textOf(page)).toContain("no, it isn't");
     // The diagram chose a pale fill, on which texts of the dark theme could not be read.
     expect(decodeURIComponent((await page.locator('[data-diagram=drawn] img').first().getAttribute('src'))!).includes('fill: rgb(0, 0, 0) !important')).toBe(name.endsWith('dark'));

@@ -57,20 +57,25 @@ test('a turn is rated, becomes a test, fails, is corrected and compared', async 
   await page.getByRole('navigation', { name: 'Above' }).getByRole('link', { name: 'smoke' }).click();
   await page.locator(`[data-case=${name}]`).waitFor();
   await page.getByRole('button', { name: 'Run all' }).click();
-  await page.getByLabel('Threshold of words').fill('0.7');
+  await page.getByLabel('Needed score of words').fill('0.7');
   await page.getByText('Use the recorded results of tools').waitFor();
+  await page.getByText('Needed score', { exact: true }).first().waitFor();
   await page.getByRole('checkbox', { name: /^Use these metrics from now on/ }).check();
   await look(page, 'eval-run');
   await small(page, 'eval-run');
   await page.getByRole('button', { name: 'Run', exact: true }).click();
   await page.locator('[data-evaluation=completed]').waitFor();
   await page.getByText('call 1 is get_weather {"city":"Oslo"}, expected get_weather {"city":"Bergen"}').waitFor();
+  await page.getByText('words is 0.4545, less than 0.7').first().waitFor();
   await look(page, 'eval-set');
   await small(page, 'eval-set');
   await page.getByRole('link', { name: 'Show the result' }).click();
   const outcome = page.locator(`[data-outcome-of=${name}]`);
   await outcome.locator('del').filter({ hasText: 'rainy' }).first().waitFor();
   expect(await outcome.locator('tr[data-same=false]').count()).toBe(1);
+  await outcome.locator('[data-score=response_match_score]').getByText('0.4545', { exact: true }).waitFor();
+  // Words that were removed and added do not run together.
+  expect(await outcome.locator('[data-words] del + ins').first().evaluate((ins) => ins.getClientRects()[0]!.left - [...ins.previousElementSibling!.getClientRects()].at(-1)!.right)).toBeGreaterThan(2);
   await page.locator('[data-outcome-of=paris]').waitFor();
   await look(page, 'eval-result');
   await small(page, 'eval-result');
@@ -91,7 +96,7 @@ test('a turn is rated, becomes a test, fails, is corrected and compared', async 
   await page.getByRole('button', { name: 'Run 1 chosen' }).click();
   // The criteria are those of the application now, and not only of this browser.
   await page.locator('[data-criteria]').waitFor();
-  expect(await page.getByLabel('Threshold of words').inputValue()).toBe('0.7');
+  expect(await page.getByLabel('Needed score of words').inputValue()).toBe('0.7');
   const criteria = await call<{ evalMetrics: { metricName: string; threshold: number }[]; stored: boolean }>('GET', '/dev/apps/city/eval_criteria');
   expect(criteria).toMatchObject({ stored: true, evalMetrics: [{ metricName: 'response_match_score', threshold: 0.7 }, { metricName: 'tool_trajectory_avg_score', threshold: 1 }] });
   await page.getByText('Use the recorded results of tools').click();
@@ -102,6 +107,11 @@ test('a turn is rated, becomes a test, fails, is corrected and compared', async 
   await page.getByRole('button', { name: 'Compare two results' }).click();
   const compared = page.locator(`[data-compared=${name}]`);
   await compared.getByText('0 → 1').waitFor();
+  // The scores are higher because the case was corrected, and not the agent.
+  const expectation = compared.locator('[data-expectation]');
+  await expectation.getByText('another answer and other tool calls are expected').waitFor();
+  await expectation.locator('del').filter({ hasText: 'rainy' }).first().waitFor();
+  expect(await expectation.locator('tr[data-same=false]').textContent()).toMatch(/Bergen.*Oslo/);
   await look(page, 'eval-compare');
   await small(page, 'eval-compare');
 
@@ -157,7 +167,7 @@ test('variants of a set are in a table, with unknown costs, and cancelled', asyn
   await page.keyboard.press('Enter');
   const dialog = page.getByRole('dialog');
   await dialog.getByText(/^Run \d+ cases? of smoke with 6 variants$/).waitFor();
-  await page.getByLabel('Threshold of words').fill('0.7');
+  await page.getByLabel('Needed score of words').fill('0.7');
   await page.keyboard.press('Enter');
   await page.locator('[data-evaluation=completed]').waitFor();
   // By name: caster, gpt-5, refuses.
@@ -184,6 +194,9 @@ test('variants of a set are in a table, with unknown costs, and cancelled', asyn
   await page.getByRole('link', { name: 'Show the result of variant 5' }).click();
   await page.getByRole('alert').filter({ hasText: 'I do not sell.' }).first().waitFor();
   await page.getByText('refuses · temperature 0').waitFor();
+  await page.locator('[data-outcome-of=paris]').getByText('no answer, expected:').first().waitFor();
+  expect(await page.locator('[data-outcome-of=paris] del').count()).toBe(0);
+  expect(await page.locator('[data-outcome-of=paris] td').filter({ hasText: 'none' }).first().getAttribute('class')).not.toContain('bg-tint');
   // It can be saved as the command writes it, for CI systems and for programs.
   const result = decodeURIComponent(new URL(page.url()).pathname.split('/').at(-1)!);
   const save = async (name: string) => {
@@ -222,6 +235,12 @@ test('variants of a set are in a table, with unknown costs, and cancelled', asyn
   await expect.poll(() => page.locator('[data-variant]').count()).toBe(6);
   await page.getByRole('navigation', { name: 'Above' }).getByRole('link', { name: 'smoke' }).click();
   await page.getByRole('link', { name: 'gpt-5 · temperature 0.9' }).first().waitFor();
+  // Variants are not in the lines, which says so. What has not passed or has no score looks like nothing good.
+  const variants = await page.locator('[data-result]').filter({ hasText: /caster|gpt-5|refuses/ }).count();
+  if ((await page.getByRole('img', { name: /^Scores of/ }).count()) > 0) await page.locator(`[data-left-out="${variants}"]`).getByText(`${variants} results of variants are only in the list, not in the lines.`).waitFor();
+  const refuses = page.locator('[data-result]').filter({ hasText: 'refuses' }).first();
+  expect(await refuses.locator('[data-passed="0"]').getAttribute('class')).not.toContain('text-good');
+  expect(await refuses.locator('[data-score]').allTextContents()).toEqual(['none', 'none']);
   await look(page, 'eval-set-variants');
 });
 
@@ -380,6 +399,7 @@ test('a set and a result with 1,000 cases show what can be seen of them', async 
   await page.locator('[data-outcome-of=case_0]').waitFor();
   expect(await page.locator('[data-outcome-of=case_0] [data-words]').count()).toBe(0);
   await page.locator('[data-outcome-of=case_1] [data-words]').waitFor();
+  await page.getByText('1,000 failed').waitFor();
   await look(page, 'eval-result-large');
 
   await page.goto(`${origin}/ui/apps/city/results/a?with=b`);

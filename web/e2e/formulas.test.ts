@@ -50,7 +50,7 @@ test('formulas are set, and prices and code are not', async () => {
 test('what is wider than the message shows that it scrolls, and scrolls with the keyboard', async () => {
   const table = `| ${'a wide column | '.repeat(12)}\n|${'---|'.repeat(12)}\n| ${'some_words | '.repeat(12)}`;
   const diagram = `\`\`\`mermaid\nflowchart LR\n${Array.from({ length: 14 }, (_, i) => `  n${i}[Step ${i}] --> n${i + 1}[Step ${i + 1}]`).join('\n')}\n\`\`\``;
-  const long = '$\\frac{a + b + c + d + e + f + g + h + i + j + k + l + m + n + o + p + q + r + s + t}{z}$';
+  const long = '$\\frac{a + b + c + d + e + f + g + h + i + j + k + l + m + n + o + p + q + r + s + t + u + v + w + x + y}{z}$';
   for (const theme of ['light', 'dark'] as const) {
     // In a line, too, and without being cut.
     const inline = await show(`It is ${long} then, and $a$.`, { theme, width: 390, height: 844 });
@@ -63,7 +63,8 @@ test('what is wider than the message shows that it scrolls, and scrolls with the
     await expect.poll(() => inline.getByRole('group', { name: 'Formula' }).count()).toBe(0);
     expect(await inline.locator('[data-formula=set]').first().getAttribute('data-more')).toBe('');
     await inline.close();
-    const page = await show(`${good}\n\n${table}\n\n${diagram}`, { theme, width: 390, height: 844 });
+    const code = `\`\`\`js\nconst words = ['one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight', 'nine'];\n${'step();\n'.repeat(40)}\`\`\``;
+    const page = await show(`${good}\n\n${table}\n\n${diagram}\n\n${code}`, { theme, width: 390, height: 844 });
     await page.locator('[data-diagram=drawn]').waitFor();
     const formula = page.getByRole('group', { name: 'Formula' });
     await expect.poll(() => formula.count(), { message: 'only the one that is too wide is a stop of the tab key' }).toBe(1);
@@ -81,11 +82,22 @@ test('what is wider than the message shows that it scrolls, and scrolls with the
       await expect.poll(sides).toBe('start');
       expect([await sign('::before'), await sign('::after')]).toEqual(['flex', 'none']);
     }
+    // Code scrolls both ways.
+    const box = page.getByLabel('Code in js');
+    const sides = () => box.locator('..').evaluate((el) => [el.dataset['more'], el.dataset['tall']]);
+    await expect.poll(sides).toEqual(['end', 'end']);
+    await box.focus();
+    await picture(page, `more-${theme}-code`);
+    await accessible(page, all);
+    await box.evaluate((el) => el.scrollTo(20, 20));
+    await expect.poll(sides).toEqual(['both', 'both']);
+    await box.evaluate((el) => el.scrollTo(el.scrollWidth, el.scrollHeight));
+    await expect.poll(sides).toEqual(['start', 'start']);
   }
 });
 
 test('whether a formula is too wide is measured again when the screen is turned', async () => {
-  const page = await show('It is $\\frac{a + b + c + d + e + f + g + h + i + j + k + l + m + n + o + p + q + r + s + t}{z}$ then.');
+  const page = await show('It is $\\frac{a + b + c + d + e + f + g + h + i + j + k + l + m + n + o + p + q + r + s + t + u + v + w + x + y}{z}$ then.');
   const box = page.getByRole('group', { name: 'Formula' });
   const display = () => page.locator('[data-formula=set]').evaluate((el) => getComputedStyle(el).display);
   await expect.poll(display).toBe('inline');

@@ -20,7 +20,7 @@ const schedule = (i: number) => ({ id: `daily-${i}`, appName: 'city', userId: 'u
 const trigger = (i: number) => ({ name: `hook-${i}`, path: `/triggers/hook-${i}`, check: 'secret', userId: 'u', source: 'api', message: 'It was called.' });
 const login = (i: number) => ({ name: `login-${i}`, provider: `provider-${i}`, authType: 'oauth2', scopes: ['read'], sessionId: '' });
 const delivery = (i: number) => ({ id: `d-${i}`, createdAt: '2026-01-01T00:00:00Z', type: 'run.completed', status: 'pending', attempts: 1, error: `Refused ${i}.` });
-const share = (i: number) => ({ id: `share-${i}`, createTime: 86_400 * i, expireTime: 86_400 * (400 + i), includeTools: false });
+const share = (i: number) => ({ id: `share-${i}`, createTime: 86_400 * (400 - i), expireTime: 86_400 * (800 - i), includeTools: false });
 const apps = list((i) => ({ name: `app-${i}`, rootAgentName: 'root', description: '', language: 'go' }));
 const operations = Object.fromEntries(list((i) => [`/things/${i}`, { get: { operationId: `op-${i}`, summary: `Operation ${i}`, tags: [`tag ${Math.floor(i / 100)}`], responses: {} } }]));
 
@@ -99,6 +99,29 @@ test('applications, in columns, among the commands, and to choose from', async (
   await picker.press('Enter');
   await expect.poll(() => new URL(page.url()).pathname).toBe('/ui/apps/app-998/evals');
 });
+
+for (const [screen, label, all] of [['inbox', 'Application', 'all applications'], ['usage', 'app', 'all']] as const) {
+  test(`applications in the filter of the ${screen}`, async () => {
+    const page = await open('/ui/api');
+    await page.route(at('/list-apps'), json({ apps }));
+    await page.goto(`${new URL(page.url()).origin}/ui/${screen}`);
+    const filter = page.locator('#main').getByLabel(label, { exact: true }).last();
+    const app = () => new URL(page.url()).searchParams.get('app') ?? '';
+    await expect.poll(() => filter.getAttribute('placeholder')).toBe(all);
+    expect(await nodes(page.locator('#main'))).toBeLessThan(1000);
+    await filter.fill('app-99');
+    expect(await page.locator('#main option').count()).toBeLessThan(100);
+    await filter.fill('app-998');
+    await filter.press('Enter');
+    await expect.poll(app).toBe('app-998');
+    await filter.fill('app-9999'); // there is none
+    await filter.press('Enter');
+    await expect.poll(() => filter.inputValue()).toBe('app-998');
+    await filter.fill('');
+    await filter.press('Enter');
+    await expect.poll(app).toBe('');
+  });
+}
 
 test('operations of the API, of which one is named by the address', async () => {
   const page = await open('/ui/inbox');

@@ -43,8 +43,8 @@ test('an exact replay of the same code is the same, and leads back', async () =>
   await page.getByRole('button', { name: 'Replay', exact: true }).click();
   await page.locator('[data-report=same]').waitFor();
   await page.getByText('No model and no tool was called.').waitFor();
-  // The repetition is marked as one, and leads back.
-  await page.getByRole('link', { name: 'Open the repetition' }).click();
+  // The replay is marked as one, and leads back.
+  await page.getByRole('link', { name: 'Open the replay' }).click();
   await page.locator(`[data-branch-of="${id}"]`).getByText('replay of').waitFor();
   await page.getByLabel('Timeline').waitFor();
   await page.getByRole('button', { name: 'Actions for the run' }).click();
@@ -67,14 +67,14 @@ test('the first step that differs is marked', async () => {
   await pull(`open/${gate}`); // the instruction is another one now
   const page = await open(`${path}/runs/${run}/replay`);
   await page.getByRole('button', { name: 'Replay', exact: true }).click();
-  await page.getByText('The repetition differs, first at step 1.').waitFor();
+  await page.getByText('The replay differs, first at step 1.').waitFor();
   const first = page.locator('[data-first]');
   expect(await first.count()).toBe(1);
   await first.locator('del', { hasText: 'polite' }).waitFor();
   await first.locator('ins', { hasText: 'brief' }).waitFor();
   await page.locator('[data-report]').scrollIntoViewIfNeeded();
   await look(page, 'replay-differs');
-  // A report is not kept, but the repetition is.
+  // A report is not kept, but the replay is.
   await page.reload();
   await page.getByRole('link', { name: 'compare it with the run' }).click();
   await page.getByText('All steps are the same').waitFor(); // what came of it is
@@ -165,6 +165,7 @@ test('a run that was not recorded, and ones that cannot be replayed', async () =
   });
   await page.goto(`${base}${path}/runs/${run}/replay`);
   await page.locator('[data-not-recorded]').getByText('--record 1').waitFor();
+  expect(await page.locator('[data-answer=recorded]').getByText('from the log', { exact: true }).count()).toBe(5);
   await look(page, 'replay-unrecorded');
   await page.goto(`${base}${path}/runs/nothing/replay`);
   await page.getByText('There is no such run in this session').waitFor();

@@ -46,6 +46,7 @@ test.each(sizes)('a conversation is shared, on a %s', async (size, width, height
   }
 
   // A link that is revoked leads nowhere.
+  expect(await dialog.locator('[data-share]').allInnerTexts()).toEqual([expect.stringContaining('just now'), expect.not.stringContaining('just now')]);
   await dialog.locator('[data-share]').first().getByRole('button', { name: 'Revoke' }).click();
   await expect.poll(() => dialog.locator('[data-share]').count()).toBe(1);
   const statuses = await Promise.all(links.map(async (link) => (await fetch(link)).status));
@@ -69,6 +70,7 @@ test('a link is the right to read where callers have to sign in', async () => {
   const response = await page.reload();
   expect(response?.status()).toBe(404);
   await page.getByRole('heading', { name: 'There is nothing here' }).waitFor();
+  await page.getByText('The link is wrong, has expired, or was revoked.', { exact: true }).waitFor();
   await picture(page, 'shared-gone-light');
   await accessible(page, all);
 });

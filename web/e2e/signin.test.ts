@@ -36,7 +36,7 @@ test('a user signs in at the issuer, talks, and signs out', async () => {
   await page.getByRole('link', { name: 'Inbox' }).click();
   await page.getByText('Nothing is waiting').waitFor();
   await page.getByRole('link', { name: /^Apps/ }).click();
-  await page.getByText('for developers to see').first().waitFor();
+  await page.getByText('Only developers see its agents and tools.').first().waitFor();
   await picture(page, 'signed-in-light');
   const kept = () => page.evaluate(() => [localStorage.getItem('parley.scope'), localStorage.getItem('parley.users')]);
   expect(await kept()).toEqual([expect.stringContaining('ann'), expect.stringContaining('ann')]);

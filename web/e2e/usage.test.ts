@@ -56,7 +56,7 @@ test.each(sizes)('sessions with what they have used, sorted, on a %s', async (si
     await route.fulfill({ headers: { Link: `</dev/apps/spender/users/${user}/sessions?pageToken=x>; rel="next"` }, json: list.map((one) => ({ ...one, usage: { runs: 20, more: true, totalTokenCount: 12345, costUsd: 0.5, unpricedTokens: 67 } })) });
   });
   await page.reload();
-  await page.getByText('spender, by title, of the 4 that are loaded.').waitFor();
+  await page.getByText('spender, by title, among the 4 loaded.').waitFor();
   await expect.poll(() => text('known')).toContain('in the newest 20 runs');
   await lookAt(page, 'sessions-used-much', size);
 });
@@ -77,7 +77,21 @@ test.each(sizes)('usage with days and models, on a %s', async (size, width, heig
   expect(models[1]).toContain('unknown');
   expect(models[1]).not.toContain('$');
   expect(await parts(page, 'day')).toHaveLength(1);
+  // By session, also of all users, and it leads there.
+  await session('spender', user, 'other', 'a-local-model');
+  await page.reload();
+  await expect.poll(async () => (await parts(page, 'session')).length).toBe(2);
+  const [most, least] = await parts(page, 'session');
+  expect(most).toContain(id);
+  expect(most).toContain(`$${(2 * usd).toFixed(4)}`);
+  expect(most).not.toContain(user);
+  expect(least).toContain('unknown');
   await lookAt(page, 'usage', size);
+  await page.goto(new URL('/ui/usage?app=spender', page.url()).href);
+  await page.locator('[data-usage=session] tbody tr', { hasText: `${id} · ${user}` }).getByRole('link').click();
+  await expect.poll(() => page.url()).toContain(`/ui/apps/spender/users/${user}/sessions/${id}`);
+  await page.goto(new URL(`/ui/usage?app=spender&user=${user}`, page.url()).href);
+  await page.getByText('by session').waitFor();
   // The filters are in the address, and what is empty says so.
   await page.getByRole('button', { name: 'today' }).click();
   await expect.poll(() => page.url()).toContain('days=1');

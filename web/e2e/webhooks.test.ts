@@ -27,6 +27,7 @@ test.each(sizes)('webhooks, on a %s', async (size, width, height) => {
   const shown = page.getByRole('dialog', { name: `The secret of ${id}` });
   const secret = (await shown.locator('[data-secret]').innerText()).trim().split(/\s/)[0]!;
   expect(secret).toMatch(/^whsec_.{40}/);
+  await expect.poll(() => shown.getByRole('button', { name: 'Copy the secret' }).evaluate((el) => el === document.activeElement)).toBe(true);
   if (size === 'desktop') await picture(page, 'webhook-secret-light');
   await accessible(page, all);
   await shown.getByRole('button', { name: 'Done' }).click();

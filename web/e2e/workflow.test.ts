@@ -40,6 +40,7 @@ test('a workflow is drawn while it runs: nodes, routes, attempts', async () => {
   // It can be read as a list, and leads to the events.
   await page.getByText('nodes as a list').click();
   await page.locator('[data-listed=publish]').getByText('done, attempt 2 of 3, route good').first().waitFor();
+  await expect.poll(() => page.getByRole('region', { name: 'Workflow' }).locator('..').getAttribute('data-tall'), { message: 'it shows that it scrolls' }).not.toBe('');
   await look(page, 'workflow-done');
   await page.locator('[data-node=publish]').focus();
   await page.keyboard.press('Enter');
@@ -54,6 +55,9 @@ test('a node that fails is shown with the reason', async () => {
   await expect.poll(() => status(page, 'publish')).toBe('failed');
   await page.getByRole('button', { name: 'publish function: failed, attempt 3 of 3, the paper is jammed' }).waitFor();
   await expect.poll(() => status(page, 'archive')).toBe('skipped');
+  // What has failed is in view, and not below the edge that fades.
+  const below = () => page.locator('[data-node=publish]').evaluate((node) => node.closest('[role=region]')!.getBoundingClientRect().bottom - node.getBoundingClientRect().bottom);
+  await expect.poll(below).toBeGreaterThan(20);
   await look(page, 'workflow-failed');
 });
 

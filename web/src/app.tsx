@@ -323,7 +323,7 @@ function Lost() {
       {lost && (
         <p className="flex items-center gap-2 bg-bad px-4 py-1.5 text-sm font-medium text-sheet">
           <Icon name="alert" />
-          The server does not answer. Runs continue without this page; it connects again by itself.
+          The server does not answer. Runs continue without this page, and the page reconnects by itself.
         </p>
       )}
     </div>

@@ -7,7 +7,7 @@ const groups: [string, [string, string][]][] = [
     ['g r', 'runs'], ['g t', 'schedules'], ['g h', 'triggers'], ['g k', 'webhooks'], ['g o', 'tools'], ['g m', 'memory'], ['g l', 'logins'], ['g f', 'feedback'], ['g e', 'evaluation'], ['g u', 'usage'], ['g p', 'API'], ['n', 'new session'],
   ]],
   ['Workbench', [
-    ['c', 'write a message'], ['/', 'find in the conversation'], ['Enter', 'send it'], ['Shift Enter', 'new line'], ['Esc', 'leave the message'], ['j  k', 'next and previous event'],
+    ['c', 'write a message'], ['Enter', 'send the message'], ['Shift Enter', 'new line'], ['/', 'find in the conversation'], ['Esc', 'leave the message'], ['j  k', 'next and previous event'],
     ['End', 'last event'], ['s', 'stop the run'], ['f', 'fork from the event'], ['e', 'edit the message and send it again'],
   ]],
 ];

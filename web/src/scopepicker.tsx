@@ -4,9 +4,7 @@ import { useFixedUser } from './caller';
 import { navigate, to, useAddress } from './router';
 import { knownUsers } from './kept';
 import { useApps, useScope } from './scope';
-
-/** Up to how many applications there is a list to choose from. The names of more are typed. */
-const most = 50;
+import { AppName, mostApps } from './ui/appname';
 
 /** Chooses the application and the user. */
 export function ScopePicker() {
@@ -28,7 +26,7 @@ export function ScopePicker() {
     <div className="overflow-hidden rounded-md border border-rule bg-sheet">
       <label className="flex items-center border-b pl-2.5">
         <span className="label w-9 shrink-0">app</span>
-        {apps.length > most ? <AppName names={apps.map((app) => app.name)} now={scope.app ?? ''} choose={(app) => go(app, scope.user)} /> : (
+        {apps.length > mostApps ? <AppName names={apps.map((app) => app.name)} now={scope.app ?? ''} choose={(app) => go(app, scope.user)} className="h-7 w-full min-w-0 max-md:h-9 text-ellipsis bg-transparent px-1 font-medium" /> : (
           <select value={scope.app ?? ''} onChange={(e) => go(e.target.value, scope.user)} className="h-7 min-w-0 flex-1 max-md:h-9 bg-transparent pr-1 font-medium">
             {apps.length === 0 && <option value="">none</option>}
             {apps.map((app) => (
@@ -57,33 +55,5 @@ export function ScopePicker() {
         </datalist>
       </label>
     </div>
-  );
-}
-
-/** The name of an application, of which a part is enough to be offered those that have it. */
-function AppName({ names, now, choose }: { names: string[]; now: string; choose: (app: string) => void }) {
-  const [typed, setTyped] = useState<string>();
-  const list = useId();
-  const take = () => {
-    const name = typed?.trim() ?? now;
-    setTyped(undefined);
-    if (name !== now && names.includes(name)) choose(name);
-  };
-  return (
-    <>
-      <input
-        value={typed ?? now}
-        list={list}
-        onFocus={(e) => e.target.select()}
-        onChange={(e) => setTyped(e.target.value)}
-        onBlur={take}
-        onKeyDown={(e) => e.key === 'Enter' && take()}
-        spellCheck={false}
-        className="h-7 w-full min-w-0 max-md:h-9 text-ellipsis bg-transparent px-1 font-medium"
-      />
-      <datalist id={list}>
-        {names.filter((name) => name.includes(typed ?? '')).slice(0, most).map((name) => <option key={name} value={name} />)}
-      </datalist>
-    </>
   );
 }

@@ -4,6 +4,7 @@ import { useEffect } from 'react';
 
 import { ask, ParleyError } from './api/client';
 import type { Event, Part } from './api/types';
+import { moment } from './log/dates';
 import { seconds } from './log/timeline';
 import { toggleTheme } from './theme';
 import { Icon, Mark, ThemeIcon } from './ui/icons';
@@ -36,7 +37,6 @@ interface Shared {
   events: SharedEvent[];
 }
 
-const day = (time: number) => new Date(time * 1000).toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'short' });
 const clock = (time: number) => new Date(time * 1000).toLocaleTimeString(undefined, { hour12: false });
 
 export default function SharedScreen() {
@@ -78,7 +78,7 @@ function Conversation({ of, base }: { of: Shared; base: string }) {
   return (
     <div className="mx-auto max-w-[980px] pb-8">
       <p data-about className="px-4 py-3 text-soft md:px-6">
-        A conversation as it was on <time dateTime={new Date(of.shareTime * 1000).toISOString()}>{day(of.shareTime)}</time>. {of.includeTools ? 'Tool calls are shown.' : 'Tool calls are not shown.'} The link works until {day(of.expireTime)}.
+        A conversation as it was on <time dateTime={new Date(of.shareTime * 1000).toISOString()}>{moment(of.shareTime)}</time>. {of.includeTools ? 'Tool calls are shown.' : 'Tool calls are not shown.'} The link works until {moment(of.expireTime)}.
       </p>
       <ol aria-label="Events">
         <Virtual as="li" items={of.events} keyOf={(_, i) => String(i)} height={44} draw={(event, measured) => {

@@ -36,7 +36,7 @@ export interface UsageFilter {
   user?: string | undefined;
   from: string; // days
   to: string;
-  groupBy?: 'day' | 'app' | 'user';
+  groupBy?: 'day' | 'app' | 'user' | 'session';
 }
 
 /** How many runs of a session are read with it. */

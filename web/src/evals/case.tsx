@@ -147,7 +147,7 @@ function Editor({ app, set, one, taken }: { app: string; set: string; one: Case;
       call={evalCalls.set(app, set)}
       actions={
         <>
-          {!taken && <Button command icon="trash" tone="quiet" onClick={() => setDeleting(true)}>Delete the case</Button>}
+          {!taken && <Button command icon="trash" tone="quiet" className="max-sm:-ml-2.5" onClick={() => setDeleting(true)}>Delete the case</Button>}
           <Action command="Save the case" tone="primary" call={call} disabled={!changed || bad} onClick={save}>Save</Action>
         </>
       }

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 
 import type { Event } from '../api/types';
-import { caseName, feedbackOf, withText, type Metric } from './api';
+import { caseName, feedbackOf, withText, type Invocation, type Metric, type ToolCall } from './api';
+import { bestScores, changedExpectation, number } from './parts';
 import { choicesKept, choicesOf, metricsOf } from './rundialog';
 
 test('the latest feedback of each author', () => {
@@ -17,6 +18,28 @@ test('cases have names of their own', () => {
   expect(caseName('What is the weather in Paris today, please?', [])).toBe('what_is_the_weather_in_paris');
   expect(caseName('Hi!', ['hi', 'hi_2'])).toBe('hi_3');
   expect(caseName('???', [])).toBe('case');
+});
+
+test('what a case expects has changed between two results', () => {
+  const turn = (text: string, ...toolUses: ToolCall[]): Invocation => ({ userContent: {}, finalResponse: { parts: [{ text }] }, intermediateData: { toolUses } as Invocation['intermediateData'] });
+  const oslo = { name: 'get_weather', args: { city: 'Oslo' } };
+  expect(changedExpectation(turn('Sunny', oslo), turn('Sunny', { ...oslo, id: 'other' }))).toBeUndefined();
+  expect(changedExpectation(turn('Sunny', oslo), turn('Rainy', oslo))).toEqual({ answer: true, calls: false });
+  expect(changedExpectation(turn('Sunny', oslo), turn('Sunny', { name: 'get_weather', args: { city: 'Bergen' } }))).toEqual({ answer: false, calls: true });
+  expect(changedExpectation(turn('Sunny', oslo), turn('Rainy'))).toEqual({ answer: true, calls: true });
+  expect(changedExpectation(undefined, turn('Sunny'))).toBeUndefined(); // another number of turns can be seen
+});
+
+test('scores have the digits that the server writes', () => {
+  expect([0.454545, 0.45446, 0.7, 1, 0, undefined].map(number)).toEqual(['0.4545', '0.4545', '0.7', '1', '0', 'none']);
+});
+
+test('a score is the best if another one is lower', () => {
+  const of = (...list: Record<string, number>[]) => bestScores(list.map((scores) => ({ scores })));
+  expect(of({ words: 0.5, tools: 1 }, { words: 0.9, tools: 1 }, { words: 0.9 })).toEqual({ words: '0.9' });
+  expect(of({ words: 0.911111 }, { words: 0.911109 })).toEqual({}); // they look the same
+  expect(of({ words: 0.5 }, {})).toEqual({});
+  expect(of()).toEqual({});
 });
 
 test('a text is changed, and files stay', () => {

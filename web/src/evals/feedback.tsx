@@ -47,7 +47,7 @@ export default function FeedbackScreen({ app }: { app: string }) {
       {list.isSuccess && rows.length === 0 && (
         list.hasNextPage ? <Empty title="No matches in the newest feedback" action={clear}>Older feedback may match.</Empty>
         : <Empty title={filtered ? 'No matches' : 'There is no feedback yet'} action={filtered ? clear : undefined}>
-            {filtered ? 'No feedback fits the filters.' : 'Below each turn of a conversation are a thumb up, a thumb down and a note. What users think in your own client comes here, too, if it sends it.'}
+            {filtered ? 'No feedback fits the filters.' : 'Rate an answer with a thumb below it, or write a note. Feedback that your own client sends appears here, too.'}
           </Empty>
       )}
       {rows.length > 0 && (

@@ -1,11 +1,13 @@
 // What the evaluation screens share.
-import type { ReactNode } from 'react';
+import { Fragment, type ReactNode } from 'react';
 
+import { count } from '../log/cost';
 import { equal } from '../log/diff';
 import { Link } from '../router';
 import { DiffText } from '../ui/difftext';
 import { Long } from '../ui/more';
-import type { Score, ToolCall } from './api';
+import { Name } from '../ui/name';
+import { textOfContent, toolsOfTurn, type Invocation, type Score, type ToolCall } from './api';
 
 const statuses: Record<number, [string, string]> = { 1: ['passed', 'text-good'], 2: ['failed', 'text-bad'], 3: ['not evaluated', 'text-wait'] };
 
@@ -19,7 +21,29 @@ export function Verdict({ status }: { status: number }) {
   );
 }
 
-export const number = (value: number | undefined) => (value === undefined ? 'none' : String(Math.round(value * 1000) / 1000));
+/** How many cases have passed. None is not good. */
+export const Passed = ({ of }: { of: number }) => <span data-passed={of} className={of > 0 ? 'text-good' : 'text-soft'}>{count(of)} passed</span>;
+
+/** How many cases have failed. */
+export const Failed = ({ of, className = '' }: { of: number; className?: string }) => <span data-failed={of} className={`${of > 0 ? 'text-bad' : ''} ${className}`}>{count(of)} failed</span>;
+
+/** A score; none where there is none. With as many digits as the server and the command write in what they say of scores. */
+export const number = (value: number | undefined) => (value === undefined ? 'none' : String(Number(value.toPrecision(4))));
+
+/** The best score of each metric as it is shown, where not all have the same. */
+export function bestScores(list: { scores: Record<string, number> }[]): Record<string, string> {
+  const best: Record<string, string> = {};
+  for (const metric of new Set(list.flatMap((one) => Object.keys(one.scores)))) {
+    const scores = list.flatMap((one) => one.scores[metric] ?? []);
+    if (new Set(scores.map(number)).size > 1) best[metric] = number(Math.max(...scores));
+  }
+  return best;
+}
+
+/** Scores in a row, where there is no room for columns. */
+export function ScoreRow({ metrics, scores }: { metrics: string[]; scores: Record<string, number> }) {
+  return <span className="[overflow-wrap:anywhere]">{metrics.map((m, i) => <Fragment key={m}>{i > 0 && ', '}<Name of={metricName(m)} /> {number(scores[m])}</Fragment>)}</span>;
+}
 
 const short: Record<string, string> = {
   tool_trajectory_avg_score: 'tools', response_match_score: 'words', final_response_match_v2: 'meaning', rubric_based_final_response_quality_v1: 'rubrics',
@@ -39,8 +63,8 @@ export function Scores({ list }: { list: Score[] }) {
         <li key={score.metricName} data-score={score.metricName} className="grid grid-cols-[auto_minmax(0,1fr)] items-baseline gap-x-3">
           <Verdict status={score.evalStatus} />
           <span className="min-w-0">
-            <b className="font-semibold" title={score.metricName}>{metricName(score.metricName)}</b>{' '}
-            <span className="font-mono text-xs">{score.score === undefined ? 'no score' : number(score.score)}</span> <span className="text-faint">at least {number(score.threshold)} needed</span>
+            <b className="font-semibold" title={score.metricName}><Name of={metricName(score.metricName)} /></b>{' '}
+            <span className="font-mono text-xs">{number(score.score)}</span>, <span className="text-faint">at least {number(score.threshold)} needed</span>
             {score.details?.rubricScores?.map((why, i) => (
               <span key={i} className="block text-soft [overflow-wrap:anywhere]">
                 {why.rubricId !== score.metricName && <b className="font-mono text-2xs font-semibold">{why.rubricId} {why.score === undefined ? '' : why.score >= 1 ? 'met ' : 'not met '}</b>}
@@ -61,6 +85,14 @@ export function Words({ expected, actual, names = both }: { expected: string; ac
   return <p data-words>{expected || actual ? <DiffText before={expected} after={actual} names={names} /> : <span className="text-faint">nothing</span>}</p>;
 }
 
+/** What a case expects of a turn in two results, if it has changed between them. */
+export function changedExpectation(before: Invocation | undefined, after: Invocation | undefined): { answer: boolean; calls: boolean } | undefined {
+  if (!before || !after) return undefined;
+  const [a, b] = [toolsOfTurn(before), toolsOfTurn(after)];
+  const changed = { answer: textOfContent(before.finalResponse) !== textOfContent(after.finalResponse), calls: a.length !== b.length || a.some((call, i) => !sameCall(call, b[i])) };
+  return changed.answer || changed.calls ? changed : undefined;
+}
+
 const sameCall = (a: ToolCall | undefined, b: ToolCall | undefined) => a?.name === b?.name && equal(a?.args ?? {}, b?.args ?? {});
 
 /** Two lists of calls side by side, in their order. */
@@ -68,7 +100,7 @@ export function Calls({ expected, actual, names = both }: { expected: ToolCall[]
   if (expected.length === 0 && actual.length === 0) return <p className="text-faint">No tool calls.</p>;
   const rows = Array.from({ length: Math.max(expected.length, actual.length) }, (_, i) => i);
   const cell = (call: ToolCall | undefined, same: boolean, tone: string) => (
-    <td className={`w-1/2 px-2 py-1 align-top font-mono text-xs [overflow-wrap:anywhere] ${same ? '' : tone}`}>
+    <td className={`w-1/2 px-2 py-1 align-top font-mono text-xs [overflow-wrap:anywhere] ${same || !call ? '' : tone}`}>
       {call ? <><b className="font-semibold">{call.name}</b> <span className="text-soft"><Long text={JSON.stringify(call.args ?? {})} most={400} /></span></> : <span className="text-faint">none</span>}
     </td>
   );

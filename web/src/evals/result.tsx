@@ -5,12 +5,13 @@ import { count, sumCosts } from '../log/cost';
 import { Link, to, useQuery as useAddressQuery } from '../router';
 import { CostText } from '../ui/cost';
 import { Fold, useFolds, type Folds } from '../ui/fold';
+import { Name } from '../ui/name';
 import { Download, Loading, Problem, When } from '../ui/parts';
 import { Screen } from '../ui/screen';
 import { variantName } from '../ui/variantform';
 import { Virtual } from '../ui/virtual';
-import { evalCalls, textOfContent, toEvals, toolsOfTurn, type CaseResult, type Result } from './api';
-import { Calls, Card, Crumbs, metricName, number, Scores, Verdict, Words } from './parts';
+import { evalCalls, textOfContent, toEvals, toolsOfTurn, type CaseResult, type Invocation, type Result } from './api';
+import { Calls, Card, changedExpectation, Crumbs, Failed, metricName, number, Passed, Scores, Verdict, Words } from './parts';
 
 const useResult = (app: string, id: string | null) =>
   useQuery({ queryKey: ['eval-result', app, id], enabled: id !== null, staleTime: Infinity, queryFn: ({ signal }) => ask<Result>(evalCalls.result(app, id!), signal) });
@@ -41,7 +42,7 @@ function About({ result }: { result: Result }) {
   const passed = result.evalCaseResults.filter((c) => c.finalEvalStatus === 1).length;
   return (
     <>
-      <span className="text-good">{passed} passed</span>, <span className={passed < result.evalCaseResults.length ? 'text-bad' : ''}>{result.evalCaseResults.length - passed} failed</span>, <When time={result.creationTimestamp} />
+      <Passed of={passed} />, <Failed of={result.evalCaseResults.length - passed} />, <When time={result.creationTimestamp} />
       {result.code && <>, with version <code className="font-mono text-xs" title={result.code}>{result.code.slice(0, 8)}</code></>}{result.variant && <>, {variantName(result.variant)}</>}.
       <Judges list={result.evalCaseResults} />
     </>
@@ -65,11 +66,11 @@ function Outcomes({ app, list }: { app: string; list: CaseResult[] }) {
 function CaseOutcome({ app, one, folds }: { app: string; one: CaseResult; folds: Folds }) {
   return (
     <Card
-      title={<span className="flex flex-wrap items-baseline gap-x-3"><Verdict status={one.finalEvalStatus} /><Link href={toEvals.case(app, one.evalSetId, one.evalId)} className="hover:underline">{one.evalId}</Link></span>}
+      title={<span className="flex flex-wrap items-baseline gap-x-3"><Verdict status={one.finalEvalStatus} /><Link href={toEvals.case(app, one.evalSetId, one.evalId)} className="min-w-0 hover:underline [overflow-wrap:anywhere]"><Name of={one.evalId} /></Link></span>}
       aside={<Link href={to.session({ app, user: one.userId, session: one.sessionId })} className="touch text-sm text-accent underline">Show the session</Link>}
     >
       <div data-outcome-of={one.evalId} className="space-y-3">
-        {one.errorMessage && <p role="alert" className="text-bad [overflow-wrap:anywhere]">{one.errorMessage}</p>}
+        {one.errorMessage && <p role="alert" className="text-bad [overflow-wrap:anywhere]"><b className="font-semibold">error:</b> {one.errorMessage}</p>}
         <Scores list={one.overallEvalMetricResults} />
         {one.evalMetricResultPerInvocation.map((turn, i) => (
           <Fold
@@ -77,8 +78,7 @@ function CaseOutcome({ app, one, folds }: { app: string; one: CaseResult; folds:
             summary={<summary className="cursor-pointer">Turn {i + 1}: <span className="text-soft">{textOfContent(turn.expectedInvocation.userContent).slice(0, 140)}</span></summary>}
           >
             <div className="mt-2 space-y-2">
-              <p className="label">answer, <del className="bg-badtint text-bad">expected</del> and <ins className="bg-tint text-accent no-underline">actual</ins></p>
-              <Words expected={textOfContent(turn.expectedInvocation.finalResponse)} actual={textOfContent(turn.actualInvocation.finalResponse)} />
+              <Answer expected={textOfContent(turn.expectedInvocation.finalResponse)} actual={textOfContent(turn.actualInvocation.finalResponse)} />
               <p className="label">tool calls</p>
               <Calls expected={toolsOfTurn(turn.expectedInvocation)} actual={toolsOfTurn(turn.actualInvocation)} />
               {one.evalMetricResultPerInvocation.length > 1 && <Scores list={turn.evalMetricResults} />}
@@ -89,6 +89,39 @@ function CaseOutcome({ app, one, folds }: { app: string; one: CaseResult; folds:
     </Card>
   );
 }
+
+/** The answer of a turn, with how it differs from the expected one. Where there is none, there is nothing to compare. */
+function Answer({ expected, actual }: { expected: string; actual: string }) {
+  if (expected && !actual) {
+    return (
+      <>
+        <p className="label">no answer, expected:</p>
+        <p data-words className="whitespace-pre-wrap [overflow-wrap:anywhere]">{expected}</p>
+      </>
+    );
+  }
+  return (
+    <>
+      <p className="label">answer, <del className="bg-badtint text-bad">expected</del> and <ins className="bg-tint text-accent no-underline">actual</ins></p>
+      <Words expected={expected} actual={actual} />
+    </>
+  );
+}
+
+/** What a case expects of a turn, if that has changed: the scores of the two results do not mean the same then. */
+function Expectation({ before, after }: { before: Invocation | undefined; after: Invocation | undefined }) {
+  const changed = changedExpectation(before, after);
+  if (!changed) return null;
+  return (
+    <div data-expectation className="space-y-2 rounded-md border border-wait/50 bg-waittint/50 px-3 py-2">
+      <p className="text-wait">The case has changed: another {changed.answer && changed.calls ? 'answer and other tool calls are' : changed.answer ? 'answer is' : 'list of tool calls is'} expected.</p>
+      {changed.answer && <><p className="label">expected answer</p><Words expected={textOfContent(before?.finalResponse)} actual={textOfContent(after?.finalResponse)} names={sides} /></>}
+      {changed.calls && <><p className="label">expected tool calls</p><Calls expected={toolsOfTurn(before)} actual={toolsOfTurn(after)} names={sides} /></>}
+    </div>
+  );
+}
+
+const sides: [string, string] = ['before', 'after'];
 
 /** Two results: the scores of each case, and how the answers differ. */
 function Comparison({ a, b }: { a: Result; b: Result }) {
@@ -108,22 +141,24 @@ function Comparison({ a, b }: { a: Result; b: Result }) {
         const metrics = [...new Set([...(x?.overallEvalMetricResults ?? []), ...(y?.overallEvalMetricResults ?? [])].map((s) => s.metricName))];
         const turns = Math.max(x?.evalMetricResultPerInvocation.length ?? 0, y?.evalMetricResultPerInvocation.length ?? 0);
         return (
-          <div {...measured} className="flow-root"><Card title={id} aside={<span className="flex items-center gap-2"><Verdict status={x!.finalEvalStatus} /> <span aria-hidden="true">→</span> <Verdict status={y!.finalEvalStatus} /></span>}>
+          <div {...measured} className="flow-root"><Card title={<span className="[overflow-wrap:anywhere]"><Name of={id} /></span>} aside={<span className="flex items-center gap-2"><Verdict status={x!.finalEvalStatus} /> <span aria-hidden="true">→</span> <Verdict status={y!.finalEvalStatus} /></span>}>
             <div data-compared={id} className="space-y-3">
               <ul className="flex flex-wrap gap-x-6">
                 {metrics.map((m) => {
                   const [s, t] = [x, y].map((c) => c?.overallEvalMetricResults.find((one) => one.metricName === m)?.score);
                   const tone = s === undefined || t === undefined || s === t ? 'text-soft' : t > s ? 'text-good' : 'text-bad';
-                  return <li key={m}><b className="font-semibold" title={m}>{metricName(m)}</b> <span className={`font-mono text-xs ${tone}`}>{number(s)} → {number(t)}</span></li>;
+                  return <li key={m}><b className="font-semibold [overflow-wrap:anywhere]" title={m}><Name of={metricName(m)} /></b> <span className={`font-mono text-xs ${tone}`}>{number(s)} → {number(t)}</span></li>;
                 })}
               </ul>
               {Array.from({ length: turns }, (_, i) => {
-                const [s, t] = [x?.evalMetricResultPerInvocation[i]?.actualInvocation, y?.evalMetricResultPerInvocation[i]?.actualInvocation];
+                const [was, is] = [x?.evalMetricResultPerInvocation[i], y?.evalMetricResultPerInvocation[i]];
+                const [s, t] = [was?.actualInvocation, is?.actualInvocation];
                 return (
                   <div key={i} className="space-y-2 border-t pt-2">
                     <p>Turn {i + 1}: <span className="text-soft">{textOfContent((s ?? t)?.userContent).slice(0, 140)}</span></p>
-                    <Words expected={textOfContent(s?.finalResponse)} actual={textOfContent(t?.finalResponse)} names={['before', 'after']} />
-                    <Calls expected={toolsOfTurn(s)} actual={toolsOfTurn(t)} names={['before', 'after']} />
+                    <Words expected={textOfContent(s?.finalResponse)} actual={textOfContent(t?.finalResponse)} names={sides} />
+                    <Calls expected={toolsOfTurn(s)} actual={toolsOfTurn(t)} names={sides} />
+                    <Expectation before={was?.expectedInvocation} after={is?.expectedInvocation} />
                   </div>
                 );
               })}

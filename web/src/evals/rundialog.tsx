@@ -4,7 +4,9 @@ import { useState } from 'react';
 import { ask } from '../api/client';
 import type { Json, JsonObject } from '../api/types';
 import { keepMetrics, keptMetrics } from '../kept';
+import { count } from '../log/cost';
 import { Dialog, Footer } from '../ui/dialog';
+import { Name } from '../ui/name';
 import { Action, Button, Field, Loading, Problem } from '../ui/parts';
 import { say } from '../ui/toast';
 import { evalCalls, type Criteria, type Metric, type MetricInfo, type Progress, type Variant } from './api';
@@ -136,9 +138,9 @@ export function RunDialog({ app, set, ids, total, variants, onClose }: { app: st
         onClose(progress);
       })
       .catch((error: Error) => say(error.message, 'bad'));
-  const count = ids.length || total;
+  const cases = ids.length || total;
   return (
-    <Dialog open onClose={() => onClose()} title={`Run ${count} ${count === 1 ? 'case' : 'cases'} of ${set}${variants ? ` with ${variants.length} ${variants.length === 1 ? 'variant' : 'variants'}` : ''}`} width="max-w-[600px]" note="Every case gets a session of its own. Tools do what they do, unless their recorded results are used.">
+    <Dialog open onClose={() => onClose()} title={`Run ${count(cases)} ${cases === 1 ? 'case' : 'cases'} of ${set}${variants ? ` with ${variants.length} ${variants.length === 1 ? 'variant' : 'variants'}` : ''}`} width="max-w-[600px]" note="Every case gets a session of its own. Tools do what they do, unless their recorded results are used.">
       {(info.isPending || criteria.isPending) && <Loading what="the metrics" />}
       {criteria.error && <Problem error={criteria.error} what="The criteria of the application could not be read" retry={() => void criteria.refetch()} />}
       {stored && <p className="mb-2 text-xs text-soft" data-criteria>The criteria are those of <code className="font-mono">test_config.json</code> in the directory of the application, which <code className="font-mono">parley eval</code> uses too.</p>}
@@ -151,10 +153,10 @@ export function RunDialog({ app, set, ids, total, variants, onClose }: { app: st
             return (
               <li key={m.metricName} className="grid grid-cols-[auto_minmax(0,1fr)_auto] items-start gap-x-2">
                 <input id={`m-${m.metricName}`} type="checkbox" className="mt-1" checked={choice.on} onChange={(e) => change({ on: e.target.checked })} />
-                <label htmlFor={`m-${m.metricName}`} className="min-w-0"><b className="font-semibold">{metricName(m.metricName)}</b> <code className="font-mono text-2xs text-faint [overflow-wrap:anywhere]">{m.metricName}</code><span className="block text-xs text-soft">{m.description}</span></label>
-                <input type="number" min="0" max="1" step="any" aria-label={`Threshold of ${metricName(m.metricName)}`} className="field w-20" value={choice.threshold} disabled={!choice.on} onChange={(e) => change({ threshold: e.target.value })} />
+                <label htmlFor={`m-${m.metricName}`} className="min-w-0"><b className="font-semibold">{metricName(m.metricName)}</b> <code className="font-mono text-2xs text-faint [overflow-wrap:anywhere]"><Name of={m.metricName} /></code><span className="block text-xs text-soft">{m.description}</span></label>
+                <Field label="Needed score"><input type="number" min="0" max="1" step="any" aria-label={`Needed score of ${metricName(m.metricName)}`} className="field w-24" value={choice.threshold} disabled={!choice.on} onChange={(e) => change({ threshold: e.target.value })} /></Field>
                 {m.judged && choice.on && (
-                  <div data-judge={m.metricName} className="col-span-2 col-start-2 mt-1 grid grid-cols-[minmax(0,1fr)_80px] items-start gap-2">
+                  <div data-judge={m.metricName} className="col-span-2 col-start-2 mt-1 grid grid-cols-[minmax(0,1fr)_96px] items-start gap-2">
                     <Field label={`Model that judges ${metricName(m.metricName)}`} note="Each opinion costs a call of it."><input className="field w-full" spellCheck={false} placeholder="gemini-2.5-flash" value={choice.judge ?? ''} onChange={(e) => change({ judge: e.target.value })} /></Field>
                     <Field label="Opinions"><input type="number" min="1" max="20" placeholder="5" aria-label={`Opinions about ${metricName(m.metricName)}`} className="field w-full" value={choice.samples ?? ''} onChange={(e) => change({ samples: e.target.value })} /></Field>
                   </div>
@@ -177,7 +179,7 @@ export function RunDialog({ app, set, ids, total, variants, onClose }: { app: st
         )}
         <label className="flex items-start gap-2"><input type="checkbox" className="mt-1" checked={choices.recorded} onChange={(e) => set1({ recorded: e.target.checked })} /><span>Use the recorded results of tools<span className="block text-xs text-soft">Tools are not called; a call that the case has no result for makes it fail. Toolsets are still listed, and code executors and remote agents are called.</span></span></label>
         <label className="flex items-start gap-2"><input type="checkbox" className="mt-1" checked={keep} onChange={(e) => setKeep(e.target.checked)} /><span>Use these metrics from now on<span className="block text-xs text-soft">They are written to <code className="font-mono">test_config.json</code> in the directory of the application: for this screen, and for <code className="font-mono">parley eval</code>.</span></span></label>
-        {bad && <p className="text-bad">Thresholds are from 0 to 1.</p>}
+        {bad && <p className="text-bad">Needed scores are from 0 to 1.</p>}
         <Footer>
           <Button onClick={() => onClose()}>Cancel</Button>
           <Action tone="primary" type="submit" call={keep ? [evalCalls.putCriteria(app, metrics), call] : call} disabled={metrics.length === 0 || bad}>Run</Action>

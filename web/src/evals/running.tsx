@@ -2,7 +2,9 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useRef } from 'react';
 
 import { ask } from '../api/client';
+import { count } from '../log/cost';
 import { Link, to } from '../router';
+import { Name } from '../ui/name';
 import { Action, Status } from '../ui/parts';
 import { say } from '../ui/toast';
 import { evalCalls, toEvals, type Progress } from './api';
@@ -48,7 +50,7 @@ export function RunningNow({ app, set, table }: { app: string; set?: string; tab
       <div className="flex flex-wrap items-center gap-x-3 gap-y-1">
         <Status value={now.status} />
         <Link href={toEvals.set(app, now.evalSetId)} className="font-medium hover:underline">{now.evalSetId}</Link>
-        <span className="text-soft" role="status">{now.cases.length} of {now.total} {now.total === 1 ? 'case' : 'cases'}, {failed.length} failed{now.current ? `; ${now.current} is running` : ''}</span>
+        <span className="text-soft" role="status">{count(now.cases.length)} of {count(now.total)} {now.total === 1 ? 'case' : 'cases'}, {count(failed.length)} failed{now.current ? `; ${now.current} is running` : ''}</span>
         <span className="flex-1" />
         {now.status === 'running' && <Action command="Cancel the evaluation" tone="danger" icon="stop" call={evalCalls.cancel(app)} onClick={cancel}>Cancel</Action>}
         {now.variantsId && !table && <Link href={toEvals.variants(app, now.evalSetId)} className="touch font-medium text-accent underline">Show the variants</Link>}
@@ -62,12 +64,12 @@ export function RunningNow({ app, set, table }: { app: string; set?: string; tab
           {failed.slice(0, mostFailed).map((c, i) => (
             <li key={i} className="flex flex-wrap items-center gap-x-2">
               <Verdict status={c.finalEvalStatus} />
-              <b className="font-semibold">{c.evalId}</b>
+              <b className="min-w-0 font-semibold [overflow-wrap:anywhere]"><Name of={c.evalId} /></b>
               <span className="min-w-0 text-soft [overflow-wrap:anywhere]">{whyText(c.why ?? '')}</span>
               {c.sessionId && <Link href={to.session({ app, user: c.userId ?? '', session: c.sessionId })} title={`The session of ${c.evalId}`} className="touch text-accent underline">Show the session</Link>}
             </li>
           ))}
-          {failed.length > mostFailed && <li className="text-soft">and {failed.length - mostFailed} more, which the result has.</li>}
+          {failed.length > mostFailed && <li className="text-soft">and {count(failed.length - mostFailed)} more, which the result has.</li>}
         </ul>
       )}
     </section>

@@ -48,11 +48,11 @@ export default function SetScreen({ app, set }: { app: string; set: string }) {
       call={evalCalls.set(app, set)}
       actions={one.data && (
         <>
-          <Button command icon="trash" tone="quiet" onClick={() => setDeleting('set')}>Delete the set</Button>
+          <Button command icon="trash" tone="quiet" className="max-sm:order-last max-sm:-ml-2.5" onClick={() => setDeleting('set')}>Delete the set</Button>
           <Button command icon="plus" onClick={() => navigate(toEvals.newCase(app, set))}>New case</Button>
           <Button command="Try variants of the set" disabled={cases.length === 0} onClick={() => navigate(toEvals.variants(app, set))}>Variants</Button>
           {picked.length > 0 && <Button command={`Run ${picked.length} chosen cases`} disabled={busy} onClick={() => setRunning(picked)}>Run {picked.length} chosen</Button>}
-          <Button command="Run all cases" tone="primary" disabled={busy || cases.length === 0} onClick={() => setRunning([])}>Run all</Button>
+          <Button command="Run all cases" tone="primary" className="max-sm:order-first" disabled={busy || cases.length === 0} onClick={() => setRunning([])}>Run all</Button>
         </>
       )}
     >
@@ -68,7 +68,7 @@ export default function SetScreen({ app, set }: { app: string; set: string }) {
             <tr {...measured} data-case={c.evalId} className="border-t align-top hover:bg-paper">
               <td className="px-4 py-1.5"><label className="block max-md:-m-3 max-md:p-3"><input type="checkbox" className="mt-[3px] block" aria-label={`Choose ${c.evalId}`} checked={chosen.has(c.evalId)} onChange={(e) => choose(c.evalId, e.target.checked)} /></label></td>
               <td className="w-full max-w-0 px-2 py-1.5">
-                <Link href={toEvals.case(app, set, c.evalId)} className="block truncate font-medium hover:underline">{c.evalId}</Link>
+                <Link href={toEvals.case(app, set, c.evalId)} title={c.evalId} className="block truncate font-medium hover:underline">{c.evalId}</Link>
                 <span className="block truncate text-soft">{c.conversation ? textOfContent(c.conversation[0]?.userContent) : 'a scenario, which cannot be run'}</span>
               </td>
               <td className="px-2 py-1.5 text-right font-mono text-xs leading-5 max-sm:hidden">{c.conversation?.length ?? ''}</td>

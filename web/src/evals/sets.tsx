@@ -5,6 +5,7 @@ import { ask } from '../api/client';
 import { Link, navigate } from '../router';
 import { ScopePicker } from '../scopepicker';
 import { Dialog, Footer } from '../ui/dialog';
+import { Icon } from '../ui/icons';
 import { Action, Button, Empty, Field, Loading, Problem } from '../ui/parts';
 import { Screen } from '../ui/screen';
 import { say } from '../ui/toast';
@@ -37,7 +38,7 @@ export default function SetsScreen({ app }: { app: string }) {
       {sets.data && sets.data.length > 0 && (
         <ul className="overflow-hidden rounded-lg border border-line bg-sheet">
           <Virtual as="li" items={sets.data} keyOf={(set) => set} height={37} draw={(set, measured) => (
-            <li {...measured} className="border-t data-[index=0]:border-t-0"><Link href={toEvals.set(app, set)} className="block px-4 py-2 font-medium hover:bg-paper hover:underline">{set}</Link></li>
+            <li {...measured} className="border-t data-[index=0]:border-t-0"><Link href={toEvals.set(app, set)} className="group flex items-center gap-3 px-4 py-2 font-medium hover:bg-paper"><span className="min-w-0 flex-1 [overflow-wrap:anywhere] group-hover:underline">{set}</span><span className="text-faint"><Icon name="right" size={12} /></span></Link></li>
           )} />
         </ul>
       )}

@@ -65,7 +65,7 @@ export function TurnBar({ model, events, run, writing, setWriting }: BarProps) {
   const developer = useCaller()?.developer ?? false;
   return (
     <div data-feedback={run} className="mt-1">
-      <div className="-ml-1.5 flex flex-wrap items-center gap-x-0.5">
+      <div className="-ml-1.5 flex flex-wrap items-center gap-x-0.5 max-md:-ml-3">
         <Action tone="quiet" className="w-7 px-0! aria-pressed:bg-sunk aria-pressed:text-good max-md:w-9" title="Good answer" aria-label="Good answer" aria-pressed={mine?.rating === 'up'} call={() => rated('up')} onClick={() => rate('up')}><Thumb /></Action>
         <Action tone="quiet" className="w-7 px-0! aria-pressed:bg-sunk aria-pressed:text-bad max-md:w-9" title="Bad answer" aria-label="Bad answer" aria-pressed={mine?.rating === 'down'} call={() => rated('down')} onClick={() => rate('down')}><Thumb down /></Action>
         <Refusable asks="review" tone="quiet" onClick={() => setWriting(true)}>{mine?.note ? 'Edit the note' : 'Note'}</Refusable>

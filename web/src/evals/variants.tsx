@@ -5,9 +5,11 @@ import { calls } from '../api/calls';
 import { ask } from '../api/client';
 import type { AppInfo } from '../api/types';
 import { count } from '../log/cost';
+import { exactMoment } from '../log/dates';
 import { seconds } from '../log/timeline';
 import { Link, navigate, setQuery, to, useQuery as useAddressQuery } from '../router';
 import { CostText } from '../ui/cost';
+import { Name } from '../ui/name';
 import { Button, Empty, Field, Loading, Problem, Status } from '../ui/parts';
 import { Screen } from '../ui/screen';
 import { Scroll } from '../ui/scroll';
@@ -16,7 +18,7 @@ import { useVariantForm, variantName } from '../ui/variantform';
 import { Virtual } from '../ui/virtual';
 import { evalCalls, toEvals, type Outcome, type Set as EvalSet, type Variant } from './api';
 import { historyKey } from './history';
-import { Crumbs, metricName, number, Verdict } from './parts';
+import { bestScores, Crumbs, Failed, metricName, number, Passed, ScoreRow, Verdict } from './parts';
 import { RunDialog } from './rundialog';
 import { RunningNow, useProgress } from './running';
 import { setKey } from './set';
@@ -66,7 +68,7 @@ export default function VariantsScreen({ app, set }: { app: string; set: string 
           <Field label="variants of"><select className="field w-full" value={shown ?? ''} onChange={(e) => setQuery({ of: e.target.value })}>
             {live && !groups.some(([id]) => id === live) && <option value={live}>now</option>}
             {shown && shown !== live && !groups.some(([id]) => id === shown) && <option value={shown}>earlier</option>}
-            {groups.map(([id, time]) => <option key={id} value={id}>{new Date(time * 1000).toLocaleString()}</option>)}
+            {groups.map(([id, time]) => <option key={id} value={id}>{exactMoment(time)}</option>)}
           </select></Field>
         </div>
       )}
@@ -83,33 +85,39 @@ export default function VariantsScreen({ app, set }: { app: string; set: string 
 /** What each variant scored, and what it took. */
 function VariantTable({ app, list }: { app: string; list: Outcome[] }) {
   const metrics = [...new Set(list.flatMap((one) => Object.keys(one.scores)))].sort();
-  const best = Object.fromEntries(metrics.map((m) => [m, Math.max(...list.map((one) => one.scores[m] ?? -1))]));
+  const best = bestScores(list);
   const columns: Column[] = [{ name: 'variant' }, { name: 'cases' }, ...metrics.map((m): Column => ({ name: metricName(m), from: 'sm', end: true })), { name: 'tokens', from: 'md', end: true }, { name: 'cost', from: 'sm', end: true }, { name: 'took', from: 'md', end: true }];
   const cell = 'px-2 py-1.5 font-mono text-xs leading-5 whitespace-nowrap';
   return (
-    <Table columns={columns}>
-      {list.map((one, i) => {
-        const done = one.passed + one.failed > 0;
-        const cost = one.usage && { usd: one.usage.costUsd, unpriced: one.usage.unpricedTokens ?? 0 };
-        const costText = !done || !one.usage ? '' : cost!.usd === undefined ? 'unknown' : <CostText cost={cost!} />;
-        return (
-          <tr key={i} data-variant={i + 1} className="border-t align-top hover:bg-paper">
-            <td className="w-full max-w-0 min-w-[130px] px-4 py-1.5">
-              <p className="font-mono text-xs font-semibold [overflow-wrap:anywhere]">{variantName(one.variant ?? {})}</p>
-              {one.status && one.status !== 'completed' && <Status value={one.status} />}
-              {done && <p className="text-xs text-soft sm:hidden">{metrics.map((m) => `${metricName(m)} ${number(one.scores[m])}`).join(', ')}</p>}
-              {done && one.usage && <p className="text-xs text-soft md:hidden">{count(one.usage.totalTokens)} tokens, {seconds(one.usage.seconds)}<span className="sm:hidden">, {cost!.usd === undefined ? 'cost unknown' : costText}</span></p>}
-            </td>
-            <td className={cell}>{done && <><span className="text-good">{one.passed} passed</span>{one.failed > 0 && <span className="block text-bad">{one.failed} failed</span>}</>}</td>
-            {metrics.map((m) => <td key={m} className={`${cell} text-right max-sm:hidden ${one.scores[m] === best[m] && list.length > 1 ? 'font-semibold text-good' : 'text-soft'}`}>{done ? number(one.scores[m]) : ''}</td>)}
-            <td className={`${cell} text-right text-soft max-md:hidden`}>{done && one.usage ? count(one.usage.totalTokens) : ''}</td>
-            <td className={`${cell} text-right text-soft max-sm:hidden`}>{costText}</td>
-            <td className={`${cell} text-right text-soft max-md:hidden`}>{done && one.usage ? seconds(one.usage.seconds) : ''}</td>
-            <td className="py-1.5 pr-4 pl-2 text-right whitespace-nowrap">{one.evalSetResultId && <Link href={toEvals.result(app, one.evalSetResultId)} aria-label={`Show the result of variant ${i + 1}`} className="text-accent hover:underline">Result</Link>}</td>
-          </tr>
-        );
-      })}
-    </Table>
+    <>
+      <Table columns={columns}>
+        {list.map((one, i) => {
+          const done = one.passed + one.failed > 0;
+          const cost = one.usage && { usd: one.usage.costUsd, unpriced: one.usage.unpricedTokens ?? 0 };
+          const costText = !done || !one.usage ? '' : cost!.usd === undefined ? 'unknown' : <CostText cost={cost!} />;
+          return (
+            <tr key={i} data-variant={i + 1} className="border-t align-top hover:bg-paper">
+              <td className="w-full max-w-0 min-w-[130px] px-4 py-1.5">
+                <p className="font-mono text-xs font-semibold [overflow-wrap:anywhere]">{variantName(one.variant ?? {})}</p>
+                {one.status && one.status !== 'completed' && <Status value={one.status} />}
+                {done && <p className="text-xs text-soft sm:hidden"><ScoreRow metrics={metrics} scores={one.scores} /></p>}
+                {done && one.usage && <p className="text-xs text-soft md:hidden">{count(one.usage.totalTokens)} tokens, {seconds(one.usage.seconds)}<span className="sm:hidden">, {cost!.usd === undefined ? 'cost unknown' : costText}</span></p>}
+              </td>
+              <td className={cell}>{done && <><Passed of={one.passed} />{one.failed > 0 && <Failed of={one.failed} className="block" />}</>}</td>
+              {metrics.map((m) => {
+                const score = number(one.scores[m]);
+                return <td key={m} className={`${cell} text-right max-sm:hidden ${one.scores[m] === undefined ? 'text-faint' : 'text-soft'}`}>{!done ? '' : score === best[m] ? <b data-best={m} title="The best score of the variants" className="font-semibold text-ink">{score}<span className="sr-only">, the best</span></b> : score}</td>;
+              })}
+              <td className={`${cell} text-right text-soft max-md:hidden`}>{done && one.usage ? count(one.usage.totalTokens) : ''}</td>
+              <td className={`${cell} text-right text-soft max-sm:hidden`}>{costText}</td>
+              <td className={`${cell} text-right text-soft max-md:hidden`}>{done && one.usage ? seconds(one.usage.seconds) : ''}</td>
+              <td className="py-1.5 pr-4 pl-2 text-right whitespace-nowrap">{one.evalSetResultId && <Link href={toEvals.result(app, one.evalSetResultId)} aria-label={`Show the result of variant ${i + 1}`} className="text-accent hover:underline">Result</Link>}</td>
+            </tr>
+          );
+        })}
+      </Table>
+      {Object.keys(best).length > 0 && <p className="mt-1 text-xs text-faint max-sm:hidden">Bold: the best score.</p>}
+    </>
   );
 }
 
@@ -126,7 +134,7 @@ function CaseTable({ app, list }: { app: string; list: Outcome[] }) {
           <tbody>
             <Virtual as="tr" items={ids} keyOf={(id) => id} height={33} draw={(id, measured) => (
               <tr {...measured} data-case={id} className="border-t hover:bg-paper">
-                <th scope="row" className="min-w-[130px] px-4 py-1.5 text-left font-medium [overflow-wrap:anywhere]">{id}</th>
+                <th scope="row" className="min-w-[130px] px-4 py-1.5 text-left font-medium [overflow-wrap:anywhere]"><Name of={id} /></th>
                 {list.map((one, i) => {
                   const c = one.cases?.find((c) => c.evalId === id);
                   return <td key={i} className="px-2 py-1.5">{c && (one.evalSetResultId ? <Link href={to.session({ app, user: c.userId, session: c.sessionId })} title="Show the session" className="hover:underline"><Verdict status={c.finalEvalStatus} /></Link> : <Verdict status={c.finalEvalStatus} />)}</td>;

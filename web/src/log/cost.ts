@@ -1,6 +1,8 @@
 // What tokens cost, as the server computes it: internal/price has the same rules.
 import type { Schemas } from '@parley-run/client';
 
+import type { Key } from '../api/types';
+
 export type Prices = Schemas['Prices'];
 export type Usage = Schemas['Usage'];
 export type UsageSum = Schemas['UsageSum'];
@@ -73,8 +75,14 @@ export function costWords(cost: Cost): string {
 
 export const count = (n: number) => n.toLocaleString('en-US');
 
+/** The session of a group. */
+export function sessionNamed(name: string): Key {
+  const [app, user, session] = JSON.parse(name) as [string, string, string];
+  return { app, user, session };
+}
+
 /** Groups usage, and adds it up. */
-export function grouped(list: UsageSum[], by: 'day' | 'appName' | 'userId' | 'model'): { name: string; runs: number | undefined; tokens: number; cost: Cost }[] {
+export function grouped(list: UsageSum[], by: 'day' | 'appName' | 'userId' | 'session' | 'model'): { name: string; runs: number | undefined; tokens: number; cost: Cost }[] {
   const groups = new Map<string, { runs: number | undefined; tokens: number; parts: Counted[] }>();
   const add = (name: string, runs: number | undefined, tokens: number, part: Counted) => {
     const group = groups.get(name) ?? { runs: runs === undefined ? undefined : 0, tokens: 0, parts: [] };
@@ -85,7 +93,8 @@ export function grouped(list: UsageSum[], by: 'day' | 'appName' | 'userId' | 'mo
   };
   for (const row of list) {
     if (by !== 'model') {
-      add(row[by] ?? '', row.runs, row.totalTokenCount, row);
+      const name = by === 'session' ? JSON.stringify([row.appName, row.userId, row.sessionId]) : row[by];
+      add(name ?? '', row.runs, row.totalTokenCount, row);
       continue;
     }
     let rest = row.totalTokenCount;

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { Event, Part, Recording, RecordedStep, ReplayReport, Session } from '../api/types';
 import type { Prices } from './cost';
 import { inPool } from './pool';
-import { callsTools, instructionsOf, isLive, planOf, repeatedSteps, replayName, resultOf, variantsOf, type Choice } from './replaying';
+import { callsTools, instructionsOf, isLive, planOf, replayName, replaySteps, resultOf, variantsOf, type Choice } from './replaying';
 import { timelineOf } from './timeline';
 import { align, linesOfTurn, runAfter, sortedJson, statesOf, stepsOf, turnOf } from './turn';
 import { wordDiff } from './words';
@@ -67,7 +67,7 @@ describe('turns', () => {
     expect(cost({ costUsd: 0.5 })).toEqual({ usd: 0.5, unpriced: 0 });
     expect(cost({ costUsd: 0.5, unpricedTokens: 3 }, prices)).toEqual({ usd: 0.5, unpriced: 3 });
     expect(cost({ unpricedTokens: 17 }, prices)).toEqual({ usd: undefined, unpriced: 17 });
-    // Nothing is stored for a repetition or a run in progress.
+    // Nothing is stored for a replay or a run in progress.
     expect(cost()).toEqual({ usd: undefined, unpriced: 17 });
     expect(cost({ status: 'running' }, prices)).toEqual({ usd: 0.000014, unpriced: 0 });
     expect(cost(undefined, prices, [...events, event('5', 'a', [{ text: 'So long.' }], { usageMetadata: { totalTokenCount: 4 }, modelVersion: 'other' })])).toEqual({ usd: 0.000014, unpriced: 4 });
@@ -149,7 +149,7 @@ describe('replays', () => {
       calls: [{ number: 1, kind: 'model', name: 'm', agent: 'a' }, { number: 2, kind: 'tool', name: 't', agent: 'a', replaced: true }, { number: 3, kind: 'model', name: 'm', agent: 'a', live: true }, { number: 4, kind: 'model', name: 'm', agent: 'b', missing: true }],
       events: [{ author: 'a', recorded: '1', now: 'n1' }, { author: 'a', recorded: '2', now: 'n2' }, { author: 'a', recorded: '3', now: 'n3', differences: [{ path: 'x' }] }, { author: 'a', recorded: '4', differences: [{ path: 'event' }] }],
     } as unknown as ReplayReport;
-    expect(repeatedSteps(report, events).map((s) => [s.calls.map((c) => c.number).join(), s.event?.recorded ?? '', s.differs])).toEqual([['1', '1', false], ['2', '2', true], ['3', '3', true], ['', '4', true], ['4', '', true]]);
+    expect(replaySteps(report, events).map((s) => [s.calls.map((c) => c.number).join(), s.event?.recorded ?? '', s.differs])).toEqual([['1', '1', false], ['2', '2', true], ['3', '3', true], ['', '4', true], ['4', '', true]]);
   });
   test('variants', () => {
     expect(variantsOf(['x', 'y'], ['', 'Be rude.'], ['0', '1'], 'a')).toHaveLength(8);
@@ -175,7 +175,7 @@ describe('replays', () => {
   });
 });
 
-test('repetitions are told from each other by their number and time', () => {
+test('replays are told from each other by their number and time', () => {
   const minute = Date.UTC(2026, 0, 2, 12, 30) / 1000;
   expect(replayName(minute, 2)).toMatch(/^Replay 2, .*2026.*30/);
   expect(replayName(minute)).toMatch(/^Replay, .*2026.*30/);

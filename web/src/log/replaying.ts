@@ -1,5 +1,6 @@
-// What a repetition of a run is asked for, and how it went.
+// What a replay of a run is asked for, and how it went.
 import { partsOf, type Event, type Json, type Recording, type RecordedStep, type ReplayPlan, type ReplayReport } from '../api/types';
+import { moment } from './dates';
 
 export const modes = ['exact', 'model', 'instruction', 'result', 'live', 'calls'] as const;
 export type Mode = (typeof modes)[number];
@@ -93,15 +94,15 @@ export function instructionsOf(recording: Recording): Map<string, string> {
 type Call = ReplayReport['calls'][number];
 type Compared = ReplayReport['events'][number];
 
-/** A step of a repetition: calls, and the event that they have led to. */
-export interface Repeated {
+/** A step of a replay: calls, and the event that they have led to. */
+export interface ReplayStep {
   calls: Call[];
   event?: Compared;
   differs: boolean;
 }
 
-/** The steps of a repetition, in order. events are those of both runs. */
-export function repeatedSteps(report: ReplayReport, events: Event[]): Repeated[] {
+/** The steps of a replay, in order. events are those of both runs. */
+export function replaySteps(report: ReplayReport, events: Event[]): ReplayStep[] {
   const byId = new Map(events.map((e) => [e.id, e]));
   const left = [...report.calls];
   const take = (kind: string, event: Compared, count: number): Call[] => {
@@ -113,14 +114,14 @@ export function repeatedSteps(report: ReplayReport, events: Event[]): Repeated[]
     }
     return taken;
   };
-  const steps = report.events.map((event): Repeated => {
+  const steps = report.events.map((event): ReplayStep => {
     const one = byId.get(event.now ?? '');
     const results = one ? partsOf(one).filter((p) => p.functionResponse).length : 0;
     const calls = !one || one.author === 'user' ? [] : results > 0 ? take('tool', event, results) : take('model', event, 1);
     return { calls, event, differs: differs(event) || calls.some(callDiffers) };
   });
   // What was called last may have led to nothing.
-  return [...steps, ...left.map((call): Repeated => ({ calls: [call], differs: callDiffers(call) }))];
+  return [...steps, ...left.map((call): ReplayStep => ({ calls: [call], differs: callDiffers(call) }))];
 }
 
 const differs = (of: { differences?: unknown[] }) => (of.differences?.length ?? 0) > 0;
@@ -139,5 +140,5 @@ export function variantsOf(models: string[], instructions: string[], temperature
   );
 }
 
-/** What a repetition is called among others of its run. The server keeps no plan of it: what tells it from them is when it was made. */
-export const replayName = (time: number, number?: number) => `Replay${number === undefined ? '' : ` ${number}`}, ${new Date(time * 1000).toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'short' })}`;
+/** What a replay is called among others of its run. The server keeps no plan of it: what tells it from them is when it was made. */
+export const replayName = (time: number, number?: number) => `Replay${number === undefined ? '' : ` ${number}`}, ${moment(time)}`;

@@ -1,6 +1,7 @@
 // Schedules in words, and what a form makes of them.
 import type { Schemas } from '@parley-run/client';
 
+import { moment } from './dates';
 import { readState, stateText } from './state';
 
 export type Schedule = Schemas['Schedule'];
@@ -23,7 +24,7 @@ export function duration(seconds: number): string {
 
 /** A time in a zone; in that of the browser, if it is not given or the browser does not know it. */
 export function clock(time: string, timeZone?: string): string {
-  const format = (zone?: string) => new Date(time).toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'short', timeZone: zone });
+  const format = (zone?: string) => moment(Date.parse(time) / 1000, zone);
   try {
     return format(timeZone || undefined);
   } catch {

@@ -40,7 +40,7 @@ export interface Turn {
   run: string;
   /** What the session is called. */
   title: string;
-  /** The run that it repeats, if it is a repetition. */
+  /** The run that it repeats, if it is a replay. */
   replayOf?: string;
   events: Event[];
   steps: Step[];
@@ -84,7 +84,7 @@ export function turnOf(key: Key, session: Session, runs: Run[], run: string, pri
 
 const isModelEvent = (e: Event) => e.author !== 'user' && !partsOf(e).some((p) => p.functionResponse || isRequest(p.functionCall?.name)) && (partsOf(e).length > 0 || Boolean(e.errorCode));
 
-/** What a repetition has ended with: the server keeps no record of its run. */
+/** What a replay has ended with: the server keeps no record of its run. */
 function statusOf(events: Event[]): string {
   const last = events.at(-1);
   if (!last) return '';
@@ -104,7 +104,7 @@ export function tokensOf(events: Event[]): Tokens {
 
 /**
  * What a run has cost: as the server has stored it, or with the prices of now if it has not, which
- * is so for runs in progress and for repetitions.
+ * is so for runs in progress and for replays.
  */
 export function costOf(run: Run | undefined, events: Event[], prices: Prices | undefined): Cost {
   if (run?.costUsd !== undefined || run?.unpricedTokens !== undefined) return sumCosts([run]);

@@ -121,7 +121,7 @@ function OperationView({ operation, doc, back }: { operation: Operation; doc: Js
   const field = (name: string) => ({ className: 'field w-full font-mono text-xs', value: values[name] ?? '', onChange: (e: { target: { value: string } }) => setValues({ ...values, [name]: e.target.value }) });
   return (
     <article>
-      <Button tone="quiet" className="mb-2 md:hidden" onClick={back}>All operations</Button>
+      <Button tone="quiet" className="mb-2 -ml-2.5 md:hidden" onClick={back}>All operations</Button>
       <h2 className="text-lg font-semibold">{operation.summary}</h2>
       <p className="mb-3 font-mono text-xs break-all"><Method name={operation.method} /> {operation.path}</p>
       {operation.description && <Markdown text={operation.description} />}

@@ -87,7 +87,7 @@ function AppCard({ app, user }: { app: App; user: string }) {
   const models = [...new Set(agents.map((a) => a.model).filter(Boolean))];
   return (
     <article className="flex h-full flex-col rounded-lg border border-line bg-sheet">
-      <header className="flex items-start gap-3 border-b px-4 pt-3 pb-2.5">
+      <header className="flex items-baseline gap-3 border-b px-4 pt-3 pb-2.5">
         <div className="min-w-0 flex-1">
           <h2 className="text-base font-semibold">
             <Link href={developer ? to.app(app.name) : to.user(app.name, user, 'sessions')} className="hover:underline">{app.name}</Link>
@@ -101,12 +101,12 @@ function AppCard({ app, user }: { app: App; user: string }) {
         {info.data && <AgentTree info={info.data} name={info.data.rootAgentName} />}
         {info.isLoading && <Loading what="the agents" />}
         {info.error && <p className="text-soft">{info.error.message}</p>}
-        {!developer && <p className="text-soft">{app.rootAgentName ? 'Its agents and tools are for developers to see. You can talk to it.' : 'It cannot be used at the moment.'}</p>}
+        {!developer && <p className="text-soft">{app.rootAgentName ? 'You can talk to it. Only developers see its agents and tools.' : 'It cannot be used at the moment.'}</p>}
       </div>
       <footer className="flex flex-wrap items-center gap-2 border-t px-4 py-2.5">
         <span className="label flex-1 max-sm:basis-full">{info.data && (models.join(', ') || 'no model')}</span>
-        {developer && <Button tone="quiet" onClick={() => navigate(to.app(app.name))}>Graph</Button>}
-        <Button tone="quiet" onClick={() => navigate(to.user(app.name, user, 'sessions'))}>Sessions</Button>
+        {developer && <Button tone="quiet" className="max-sm:-ml-2.5" onClick={() => navigate(to.app(app.name))}>Graph</Button>}
+        <Button tone="quiet" className={developer ? '' : 'max-sm:-ml-2.5'} onClick={() => navigate(to.user(app.name, user, 'sessions'))}>Sessions</Button>
         <NewSession app={app.name} user={user} />
       </footer>
     </article>
@@ -144,7 +144,7 @@ export function AgentTree({ info, name, seen = [] }: { info: AppInfo; name: stri
 function BrokenCard({ app, reload }: { app: App; reload: () => void }) {
   return (
     <article className="flex h-full flex-col rounded-lg border border-bad/50 bg-sheet">
-      <header className="flex items-start gap-3 border-b px-4 pt-3 pb-2.5">
+      <header className="flex items-baseline gap-3 border-b px-4 pt-3 pb-2.5">
         <div className="min-w-0 flex-1">
           <h2 className="text-base font-semibold"><Link href={to.app(app.name)} className="hover:underline">{app.name}</Link></h2>
           <p className="flex items-center gap-1.5 text-bad"><Icon name="alert" size={14} /> This application cannot be loaded.</p>

@@ -33,7 +33,7 @@ export default function ArtifactsScreen({ id, name }: { id: Key; name: string })
     <Screen
       wide
       title="Artifacts"
-      note={<>Files of the session <Link href={to.session(id)} className="font-semibold text-ink underline">{titles.get(id.session) || id.session}</Link>, and those that all sessions of <b className="font-semibold text-ink">{id.user}</b> with <b className="font-semibold text-ink">{id.app}</b> share. Every change is a version of its own.</>}
+      note={<>Files of <Link href={to.session(id)} className="font-semibold text-ink underline">{titles.get(id.session) || id.session}</Link> and files that all sessions of <b className="font-semibold text-ink">{id.user}</b> with <b className="font-semibold text-ink">{id.app}</b> share. Each change is kept as a version.</>}
       call={calls.artifacts(id)}
       actions={
         <>
@@ -205,7 +205,7 @@ function Card({ id, name, version, type }: { id: Key; name: string; version: Art
     <FileCard
       name={name.split('/').at(-1)!}
       about={[pdf ? 'PDF document' : type || 'unknown type', about.data].filter(Boolean).join(', ')}
-      note={pdf ? 'Download the PDF to read it. The viewer of the browser would run its scripts.' : 'Files of this type cannot be shown here. Download it to open it.'}
+      note={pdf ? 'Download the PDF to read it. It is not shown here, because the viewer of the browser runs scripts of PDFs.' : 'Files of this type cannot be shown here. Download it to open it.'}
     />
   );
 }

@@ -145,9 +145,9 @@ function Comparison({ columns, only, setOnly, remove, first }: ComparisonProps) 
                     <span className="mt-0.5 rounded-sm bg-sunk px-1.5 font-mono text-2xs leading-5 font-semibold">{letters[i]}</span>
                     <div className="min-w-0 flex-1">
                       <Link href={`${to.session(turn!.key)}?run=${encodeURIComponent(turn!.run)}`} className="block font-medium hover:underline max-md:-my-2 max-md:py-2"><span className="line-clamp-2">{turn!.title}</span></Link>
-                      <p className="label truncate" title={turn!.key.session}>{turn!.replayOf ? replayName(turn!.events.at(-1)!.timestamp) : turn!.key.session}</p>
+                      <p className="label line-clamp-2 [overflow-wrap:anywhere]" title={turn!.key.session}>{turn!.replayOf ? replayName(turn!.events.at(-1)!.timestamp) : turn!.key.session}</p>
                     </div>
-                    {i > 0 && <Button tone="quiet" icon="left" bare title="Compare with this one" className="max-md:-mt-2" onClick={() => first(place)}>{`Compare with ${letters[i]}`}</Button>}
+                    {i > 0 && <Button tone="quiet" icon="left" bare title="Compare with this one" className="max-md:-mt-2 max-md:[&>svg]:rotate-90" onClick={() => first(place)}>{`Compare with ${letters[i]}`}</Button>}
                     {several && <Button tone="quiet" icon="close" bare title="Leave it out" className="max-md:-mt-2" onClick={() => remove(place)}>{`Leave ${letters[i]} out`}</Button>}
                   </div>
                   <dl className="mt-1 grid grid-cols-[52px_minmax(0,1fr)]">

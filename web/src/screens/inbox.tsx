@@ -6,13 +6,15 @@ import { ask } from '../api/client';
 import { usePages } from '../api/usepages';
 import type { JsonObject, Part } from '../api/types';
 import { useCommands } from '../commands';
+import { exactMoment, moment } from '../log/dates';
 import { left, pendingIn, whoMay, type Entry, type InboxLink } from '../log/inbox';
 import { Link, navigate, setQuery, to, useQuery } from '../router';
 import { useApps } from '../scope';
 import { Dialog, Footer } from '../ui/dialog';
-import { filterClass, TextFilter, UserFilter } from '../ui/filters';
+import { AppFilter, filterClass, TextFilter, UserFilter } from '../ui/filters';
 import { JsonView } from '../ui/json';
 import { More } from '../ui/more';
+import { Name } from '../ui/name';
 import { Action, Button, copy, Empty, Field, Loading, Problem, When } from '../ui/parts';
 import { Screen } from '../ui/screen';
 import { say } from '../ui/toast';
@@ -52,10 +54,7 @@ export default function InboxScreen() {
   return (
     <Screen title="Inbox" note="Logins, confirmations and questions that agents have for people." call={calls.inbox(filter)}>
       <div className="mb-5 flex flex-wrap gap-2" role="group" aria-label="Filters">
-        <select aria-label="Application" className={filterClass} value={filter.appName} onChange={(e) => setQuery({ app: e.target.value })}>
-          <option value="">all applications</option>
-          {apps.map((app) => <option key={app.name}>{app.name}</option>)}
-        </select>
+        <AppFilter label="Application" all="all applications" names={apps.map((app) => app.name)} value={filter.appName} change={(app) => setQuery({ app })} />
         <select aria-label="Kind" className={filterClass} value={filter.kind} onChange={(e) => setQuery({ kind: e.target.value })}>
           {kinds.map(([kind, label]) => <option key={kind} value={kind}>{label}</option>)}
         </select>
@@ -76,10 +75,10 @@ export default function InboxScreen() {
           return (
             <li {...measured} data-entry={entry.kind} className="pb-6">
               <div className="mb-1.5 flex flex-wrap items-baseline gap-x-3 gap-y-1">
-                <Link href={to.session(id)} className="min-w-0 font-medium [overflow-wrap:anywhere] hover:underline">{entry.sessionTitle || entry.sessionId}</Link>
-                <span className="min-w-0 text-soft [overflow-wrap:anywhere]">{entry.appName} · {entry.userId}</span>
+                <Link href={to.session(id)} className="min-w-0 font-medium [overflow-wrap:anywhere] hover:underline">{entry.sessionTitle || <Name of={entry.sessionId} />}</Link>
+                <span className="min-w-0 text-soft [overflow-wrap:anywhere]"><Name of={entry.appName} /> · <Name of={entry.userId} /></span>
                 <span className="label">asked <When time={Date.parse(entry.since) / 1000} /></span>
-                {entry.defaultAt ? <span className="label text-wait">answered by the server {left(entry.defaultAt)}</span> : entry.until && <span className="label" title={new Date(entry.until).toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'medium' })}>ends {left(entry.until)}</span>}
+                {entry.defaultAt ? <span className="label text-wait">answered by the server {left(entry.defaultAt)}</span> : entry.until && <span className="label" title={exactMoment(Date.parse(entry.until) / 1000)}>ends {left(entry.until)}</span>}
                 {entry.escalatedAt && <span className="label text-bad">escalated</span>}
               </div>
               {entry.mayAnswer ? (
@@ -124,7 +123,7 @@ export default function InboxScreen() {
       <Dialog open={link !== undefined} onClose={() => setLink(undefined)} title="A link to answer it" note="Anyone who has the link can answer, once, as you.">
         {link && (
           <>
-            <Field label={`can be used until ${new Date(link.expiresAt).toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'short' })}`}><textarea readOnly rows={4} className="field field-sizing-content w-full font-mono text-2xs" value={link.url} onFocus={(e) => e.currentTarget.select()} /></Field>
+            <Field label={`can be used until ${moment(Date.parse(link.expiresAt) / 1000)}`}><textarea readOnly rows={4} className="field field-sizing-content w-full font-mono text-2xs" value={link.url} onFocus={(e) => e.currentTarget.select()} /></Field>
             <Footer>
               <Button onClick={() => setLink(undefined)}>Close</Button>
               <Button tone="primary" icon="copy" onClick={() => void copy(link.url, 'The link is on the clipboard.')}>Copy</Button>

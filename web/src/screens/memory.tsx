@@ -50,7 +50,7 @@ export default function MemoryScreen({ app, user }: { app: string; user: string 
       wide
       scope={<ScopePicker />}
       title="Memory"
-      note={<>What agents of <b className="font-semibold text-ink">{app}</b> can find again of earlier sessions with <b className="font-semibold text-ink">{user}</b>.</>}
+      note={<>What agents of <b className="font-semibold text-ink">{app}</b> can find from earlier sessions with <b className="font-semibold text-ink">{user}</b>.</>}
       call={calls.memory(app, user, wanted)}
       actions={rows.length > 0 || wanted ? <Action command tone="danger" call={calls.forget(app, user)} onClick={() => setAsked('all')}>Forget everything</Action> : undefined}
     >
@@ -59,7 +59,7 @@ export default function MemoryScreen({ app, user }: { app: string; user: string 
       {found.error && <Problem error={found.error} what="The memory could not be read" retry={() => void found.refetch()} />}
       {found.isSuccess && rows.length === 0 && (wanted
         ? <Empty title="No matches" action={<Button onClick={() => setSearch('')}>Show all</Button>}>Whole words are found, in any order.</Empty>
-        : <Empty title={`No memories of ${user}`}>A session is added by an agent, or with the API. Then agents find what was said in it.</Empty>)}
+        : <Empty title={`No memories of ${user}`}>An agent or the API adds sessions to the memory, and agents can search what was said in them.</Empty>)}
       <ul>
         <Virtual as="li" items={rows} keyOf={(one) => one.id} height={80} draw={(one, measured) => (
           <li {...measured} data-memory={one.id} className="pb-2">

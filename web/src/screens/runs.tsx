@@ -21,7 +21,7 @@ import { Virtual } from '../ui/virtual';
 import { SavedFilters } from './savedsearches';
 import { useTitles } from './titles';
 
-const columns: Column[] = [{ name: 'status', marks: true }, { name: 'session' }, { name: 'run', from: 'md' }, { name: 'tokens', from: 'sm', end: true }, { name: 'took', from: 'sm', end: true }, { name: 'started', from: 'sm' }];
+const columns: Column[] = [{ name: 'status', marks: true }, { name: 'session' }, { name: 'run', from: 'md' }, { name: 'tokens', from: 'sm', end: true }, { name: 'took', from: 'sm', end: true }, { name: 'created', from: 'sm' }];
 const groups = ['running', 'queued', 'waiting', 'completed', 'failed', 'cancelled'] as const;
 
 export default function RunsScreen({ app, user }: { app: string; user: string }) {

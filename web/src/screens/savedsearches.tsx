@@ -37,8 +37,8 @@ function Saved({ kind, group, stored, now, label, pick }: Props) {
         </button>
       ))}
       {now && (saved.includes(now)
-        ? <Button command={`Delete this ${kind}`} tone="quiet" onClick={() => keep(saved.filter((one) => one !== now))}>Delete this {kind}</Button>
-        : <Button command={`Save this ${kind}`} tone="quiet" onClick={() => keep([...saved, now].slice(-most))}>Save this {kind}</Button>)}
+        ? <Button command={`Delete this ${kind}`} tone="quiet" className="max-md:first:-ml-2.5" onClick={() => keep(saved.filter((one) => one !== now))}>Delete this {kind}</Button>
+        : <Button command={`Save this ${kind}`} tone="quiet" className="max-md:first:-ml-2.5" onClick={() => keep([...saved, now].slice(-most))}>Save this {kind}</Button>)}
     </div>
   );
 }

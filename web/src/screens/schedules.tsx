@@ -9,6 +9,7 @@ import { ScopePicker } from '../scopepicker';
 import { Dialog, Footer } from '../ui/dialog';
 import { Fold, useFolds } from '../ui/fold';
 import { FormDialog, StateField, useSend } from '../ui/formdialog';
+import { Name } from '../ui/name';
 import { Action, Button, Empty, Field, Loading, Problem, Refusable, When } from '../ui/parts';
 import { Screen } from '../ui/screen';
 import { say } from '../ui/toast';
@@ -48,13 +49,13 @@ export default function SchedulesScreen({ app, user }: { app: string; user: stri
             <div className="rounded-lg border border-line bg-sheet px-4 py-2.5">
               <div className="flex flex-wrap items-start gap-x-4 gap-y-2">
                 <div className="min-w-0 flex-1 basis-64">
-                  <p className="font-medium [overflow-wrap:anywhere]">{one.id} <span className="font-mono text-2xs leading-5 text-soft">{times(one)}</span></p>
+                  <p className="font-medium [overflow-wrap:anywhere]"><Name of={one.id} /> <span className="ml-1.5 font-mono text-2xs leading-5 text-soft">{times(one)}</span></p>
                   {one.description && <p className="text-soft">{one.description}</p>}
                   <p className="line-clamp-2 text-soft [overflow-wrap:anywhere]">{textOf(one) || 'changes the state'}</p>
                   <p className="text-xs text-faint">
-                    {one.paused ? 'paused' : one.nextAt ? <>next {one.upcoming.map((time, i) => <Fragment key={time}>{i > 0 && ', then '}<time dateTime={time}>{clock(time, one.timeZone)}</time></Fragment>)}</> : 'not due any more'}
+                    {one.paused ? 'paused' : one.nextAt ? <>next {one.upcoming.map((time, i) => <Fragment key={time}>{i > 0 && ', then '}<time dateTime={time} className="whitespace-nowrap">{clock(time, one.timeZone)}</time></Fragment>)}</> : 'not due any more'}
                     {one.endAt && <> · until <time dateTime={one.endAt}>{clock(one.endAt, one.timeZone)}</time></>}
-                    {one.sessionId ? <> · in <Link className="underline" href={to.session({ app, user, session: one.sessionId })}>one session</Link></> : ' · a new session for each run'}
+                    {one.sessionId ? <> · in <Link className="whitespace-nowrap underline" href={to.session({ app, user, session: one.sessionId })}>one session</Link></> : ' · a new session for each run'}
                   </p>
                 </div>
                 <div className="flex flex-wrap gap-1.5">

@@ -54,7 +54,7 @@ export default function SessionsScreen({ app, user }: { app: string; user: strin
       wide
       scope={<ScopePicker />}
       title="Sessions"
-      note={<>Conversations of <b className="font-semibold text-ink">{user}</b> with <b className="font-semibold text-ink">{app}</b>, {orders[order]}{part && `, of the ${count(rows.length)} that are loaded`}.</>}
+      note={<>Conversations of <b className="font-semibold text-ink">{user}</b> with <b className="font-semibold text-ink">{app}</b>, {orders[order]}{part && `, among the ${count(rows.length)} loaded`}.</>}
       call={first}
       actions={
         <>
@@ -72,7 +72,7 @@ export default function SessionsScreen({ app, user }: { app: string; user: strin
           title="Search (/)"
           value={typed}
           onChange={(e) => setTyped(e.target.value)}
-          className="field w-full max-w-[420px]"
+          className="field min-w-0 flex-1 basis-64 max-sm:basis-full sm:max-w-[420px]"
         />
         <SavedSearches app={app} search={typed} pick={setTyped} />
         <label className="flex items-center gap-2 text-soft">
@@ -167,7 +167,7 @@ function SessionRow({ row, measured, parent, id, pick, marked, mark }: RowProps)
       <td className="px-2 py-1.5 max-sm:hidden">{status && <Status value={status} />}</td>
       <td className="px-2 py-1.5 text-right font-mono text-2xs leading-5 text-soft max-sm:hidden" data-events>{eventCount}</td>
       <td className="px-2 py-1.5 text-right font-mono text-2xs leading-5 text-soft max-md:hidden" data-tokens>
-        {used && <>{count(used.totalTokenCount)}<CostText cost={used.cost} className="block min-w-44 text-faint" />{used.of && <span className="block text-faint">{used.of}</span>}</>}
+        {used && <>{count(used.totalTokenCount)}<CostText cost={used.cost} className={`block text-faint ${used.cost.usd !== undefined && used.cost.unpriced > 0 ? 'min-w-44' : 'whitespace-nowrap'}`} />{used.of && <span className="block text-faint">{used.of}</span>}</>}
       </td>
       <td className="px-2 py-1.5"><When time={session.lastUpdateTime} /></td>
       <td className="py-0.5 pr-2 text-right max-md:*:-mt-1">

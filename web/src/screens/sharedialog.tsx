@@ -5,6 +5,7 @@ import { useState } from 'react';
 import { calls } from '../api/calls';
 import { ask } from '../api/client';
 import type { Key, Share } from '../api/types';
+import { moment } from '../log/dates';
 import { Dialog } from '../ui/dialog';
 import { Action, CopyText, Field, Loading, Problem } from '../ui/parts';
 import { say } from '../ui/toast';
@@ -19,7 +20,6 @@ interface Props {
 }
 
 const lives: [string, number][] = [['an hour', 3600], ['a day', 86_400], ['a week', 7 * 86_400], ['30 days', 30 * 86_400], ['a year', 365 * 86_400]];
-const day = (time: number) => new Date(time * 1000).toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'short' });
 
 export function ShareDialog({ open, onClose, id, at }: Props) {
   return (
@@ -37,6 +37,7 @@ function Shares({ id, at }: Pick<Props, 'id' | 'at'>) {
   const [here, setHere] = useState(false);
   const [made, setMade] = useState<Share>();
   const list = useQuery({ queryKey: key, queryFn: ({ signal }) => ask<Share[]>(calls.shares(id), signal) });
+  const links = [...(list.data ?? [])].sort((a, b) => Number(b.id === made?.id) - Number(a.id === made?.id) || b.createTime - a.createTime);
   const failed = (error: Error) => say(error.message, 'bad');
   const call = calls.createShare(id, { expiresIn: life, includeTools: tools, ...(here && at ? { atEventId: at.id } : {}) });
   const create = () => void ask<Share>(call).then((share) => (setMade(share), client.invalidateQueries({ queryKey: key }))).catch(failed);
@@ -66,16 +67,16 @@ function Shares({ id, at }: Pick<Props, 'id' | 'at'>) {
         </div>
       )}
       <section className="mt-4 border-t pt-3">
-        <h2 className="label mb-1">Links that work</h2>
+        <h2 className="label mb-1">Valid links</h2>
         {list.isPending && <Loading what="the links" />}
         {list.error && <Problem error={list.error} what="The links could not be listed" retry={() => void list.refetch()} />}
         {list.data?.length === 0 && <p className="text-soft">There are none.</p>}
         <ul>
-          <Virtual as="li" items={list.data ?? []} keyOf={(share) => share.id} height={51} draw={(share, measured) => (
+          <Virtual as="li" items={links} keyOf={(share) => share.id} height={51} draw={(share, measured) => (
             <li {...measured} data-share={share.id} className="flex items-center gap-3 border-t py-1.5 data-[index=0]:border-t-0">
               <p className="min-w-0 flex-1">
-                made {day(share.createTime)}, {share.includeTools ? 'with tools' : 'without tools'}
-                <span className="block text-xs text-faint">until {day(share.expireTime)}</span>
+                made {moment(share.createTime)}, {share.includeTools ? 'with tools' : 'without tools'}{share.id === made?.id && <b className="font-semibold">, just now</b>}
+                <span className="block text-xs text-faint">until {moment(share.expireTime)}</span>
               </p>
               <Action tone="danger" call={calls.revokeShare(id, share.id)} onClick={() => revoke(share)}>Revoke</Action>
             </li>

@@ -14,6 +14,7 @@ import { ScopePicker } from '../scopepicker';
 import { ArgsForm } from '../ui/argsform';
 import { Dialog, Footer } from '../ui/dialog';
 import { JsonView } from '../ui/json';
+import { Name } from '../ui/name';
 import { Action, Author, Button, Empty, Field, Loading, Problem, Status } from '../ui/parts';
 import { Screen } from '../ui/screen';
 import { say } from '../ui/toast';
@@ -68,7 +69,7 @@ export default function ToolsScreen({ app, user }: { app: string; user: string }
                         aria-current={a.agent === agent && t === tool ? 'true' : undefined}
                         className="block rounded-md px-2 py-1.5 hover:bg-sunk aria-[current]:bg-sheet aria-[current]:shadow-[inset_2px_0_0_var(--accent)]"
                       >
-                        <span className="block font-mono text-xs font-semibold [overflow-wrap:anywhere]">{t.name}</span>
+                        <span className="block font-mono text-xs font-semibold [overflow-wrap:anywhere]"><Name of={t.name} /></span>
                         <span className="line-clamp-2 text-xs text-soft">{t.description}</span>
                       </Link>
                     </li>
@@ -83,7 +84,7 @@ export default function ToolsScreen({ app, user }: { app: string; user: string }
               <ToolView key={`${agent} ${tool.name}`} app={app} user={user} agent={agent} tool={tool} />
             </div>
           ) : (
-            <div className="max-lg:hidden"><Empty title="Choose a tool">Its arguments are a form, and its effect is shown before it is called.</Empty></div>
+            <div className="max-lg:hidden"><Empty title="Choose a tool">Fill in its arguments, see what it affects, and call it.</Empty></div>
           )}
         </div>
       )}
@@ -140,7 +141,7 @@ function ToolView({ app, user, agent, tool }: { app: string; user: string; agent
   };
   return (
     <>
-      <h2 className="font-mono text-base font-semibold [overflow-wrap:anywhere]">{tool.name}</h2>
+      <h2 className="font-mono text-base font-semibold [overflow-wrap:anywhere]"><Name of={tool.name} /></h2>
       {tool.description && <p className="mb-2 max-w-[72ch] whitespace-pre-line text-soft">{tool.description}</p>}
       <p className="mb-4 flex flex-wrap gap-1.5" data-effect={tool.effect}>
         <Badge tone={effect.safe ? 'good' : 'wait'} title={effect.note}>{effect.name}</Badge>

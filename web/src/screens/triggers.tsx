@@ -10,6 +10,7 @@ import { ScopePicker } from '../scopepicker';
 import { Dialog, Footer } from '../ui/dialog';
 import { Fold, useFolds } from '../ui/fold';
 import { FormDialog, StateField, useSend } from '../ui/formdialog';
+import { Name } from '../ui/name';
 import { Action, Button, CopyText, Empty, Field, Loading, Problem, Refusable, When } from '../ui/parts';
 import { Screen } from '../ui/screen';
 import { say } from '../ui/toast';
@@ -57,9 +58,9 @@ export default function TriggersScreen({ app, user }: { app: string; user: strin
               <div className="rounded-lg border border-line bg-sheet px-4 py-2.5">
                 <div className="flex flex-wrap items-start gap-x-4 gap-y-2">
                   <div className="min-w-0 flex-1 basis-64">
-                    <p className="font-medium [overflow-wrap:anywhere]">{one.name}</p>
+                    <p className="font-medium [overflow-wrap:anywhere]"><Name of={one.name} /></p>
                     {one.description && <p className="text-soft">{one.description}</p>}
-                    <p className="flex items-center gap-1 font-mono text-2xs leading-5 text-soft [overflow-wrap:anywhere]">{address(one)} <CopyText text={address(one)} label={`Copy the address of ${one.name}`} /></p>
+                    <p className="flex items-center gap-1 font-mono text-2xs leading-5 text-soft [overflow-wrap:anywhere]"><span className="min-w-0"><Name of={address(one)} /></span> <CopyText text={address(one)} label={`Copy the address of ${one.name}`} /></p>
                     <p className="line-clamp-2 text-soft [overflow-wrap:anywhere]">{one.message ?? 'sends the whole body'}</p>
                     <p className="text-xs text-faint [overflow-wrap:anywhere]">
                       {one.paused ? 'paused · ' : ''}checks {checks[one.check as Check]} · as {one.userId}

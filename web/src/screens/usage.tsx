@@ -1,14 +1,16 @@
 import { useQuery } from '@tanstack/react-query';
+import type { ReactNode } from 'react';
 
 import { calls, type UsageFilter } from '../api/calls';
 import { readPages } from '../api/pages';
 import { useFixedUser } from '../caller';
 import { useCommands } from '../commands';
-import { count, grouped, sumCosts, type UsageSum } from '../log/cost';
+import { count, grouped, sessionNamed, sumCosts, type UsageSum } from '../log/cost';
+import { dayNamed } from '../log/dates';
 import { Link, setQuery, to, useQuery as useAddressQuery } from '../router';
 import { useApps } from '../scope';
 import { CostText, usePrices } from '../ui/cost';
-import { UserFilter } from '../ui/filters';
+import { AppFilter, UserFilter } from '../ui/filters';
 import { Button, Empty, Loading, Problem } from '../ui/parts';
 import { Screen } from '../ui/screen';
 import { Virtual } from '../ui/virtual';
@@ -28,6 +30,7 @@ export default function UsageScreen() {
   const usage = useSums({ ...filter, groupBy: 'day' });
   const byApp = useSums({ ...filter, groupBy: 'app' }, usage.isSuccess && !filter.app);
   const byUser = useSums({ ...filter, groupBy: 'user' }, usage.isSuccess && !filter.user);
+  const bySession = useSums({ ...filter, groupBy: 'session' }, usage.isSuccess && Boolean(filter.app), false);
   const list = usage.data?.rows ?? [];
   const total = sumCosts(list);
   const filtered = Boolean(filter.app || (!fixed && filter.user));
@@ -37,15 +40,12 @@ export default function UsageScreen() {
     <Screen
       wide
       title="Usage"
-      note={<>Tokens and their cost by days in UTC. {prices && <>Prices are those of {prices.fileDate ? <>a file of {prices.fileDate}, and otherwise </> : ''}{prices.date}; the cost of a run stays what it was when the run ended.</>}</>}
+      note={<>Tokens and their cost by days in UTC. {prices && <>Prices are those of {prices.fileDate ? <>a file of {dayNamed(prices.fileDate)}, and otherwise </> : ''}{dayNamed(prices.date)}; the cost of a run stays what it was when the run ended.</>}</>}
       call={calls.usage({ ...filter, groupBy: 'day' })}
     >
       <div className="mb-4 flex flex-wrap items-center gap-2">
         <label className="flex items-center gap-2"><span className="label">app</span>
-          <select value={filter.app ?? ''} onChange={(e) => setQuery({ app: e.target.value || undefined })} className="h-8 rounded-md border border-rule bg-sheet px-2 max-md:h-9">
-            <option value="">all</option>
-            {apps.map((app) => <option key={app.name} value={app.name}>{app.name}</option>)}
-          </select>
+          <AppFilter all="all" names={apps.map((app) => app.name)} value={filter.app ?? ''} change={(app) => setQuery({ app: app || undefined })} />
         </label>
         {!fixed && (
           <label className="flex items-center gap-2"><span className="label">user</span>
@@ -76,6 +76,7 @@ export default function UsageScreen() {
           <Part title="day" rows={grouped(list, 'day').reverse()} />
           {!filter.app && <Listed title="application" by="appName" sums={byApp} href={to.app} />}
           {!filter.user && <Listed title="user" by="userId" sums={byUser} />}
+          {filter.app && <Listed title="session" by="session" sums={bySession} href={(name) => to.session(sessionNamed(name))} label={(name) => <SessionName name={name} user={!filter.user} />} />}
         </>
       )}
     </Screen>
@@ -85,24 +86,31 @@ export default function UsageScreen() {
 /** How many pages of sums are read, of a thousand each. */
 const most = 20;
 
-const useSums = (filter: UsageFilter, enabled = true) =>
-  useQuery({ queryKey: ['usage', filter], enabled, queryFn: ({ signal }) => readPages<UsageSum>(calls.usage(filter), most, signal), refetchInterval: 30_000 });
+// Sums by session are made of runs, each time that they are read: they are not read again and again.
+const useSums = (filter: UsageFilter, enabled = true, again = true) =>
+  useQuery({ queryKey: ['usage', filter], enabled, queryFn: ({ signal }) => readPages<UsageSum>(calls.usage(filter), most, signal), refetchInterval: again && 30_000 });
 
-/** The sums of applications or users, the largest ones first. */
-function Listed({ title, by, sums, href }: { title: string; by: 'appName' | 'userId'; sums: ReturnType<typeof useSums>; href?: (name: string) => string }) {
+/** A session of the list, with its user if the list has several. */
+function SessionName({ name, user }: { name: string; user: boolean }) {
+  const key = sessionNamed(name);
+  return <span title={key.session}>{key.session}{user && <span className="text-soft"> · {key.user}</span>}</span>;
+}
+
+/** The sums of applications, users or sessions, the largest ones first. */
+function Listed({ title, by, sums, ...links }: { title: string; by: 'appName' | 'userId' | 'session'; sums: ReturnType<typeof useSums> } & Pick<Parameters<typeof Part>[0], 'href' | 'label'>) {
   const { data, error, refetch } = sums;
   if (error) return <Problem error={error} what={`The usage by ${title} could not be read`} retry={() => void refetch()} />;
   if (!data) return <Loading what={`the usage by ${title}`} />;
   return (
     <>
-      <Part title={title} rows={grouped(data.rows, by).sort((a, b) => b.tokens - a.tokens)} {...(href ? { href } : {})} />
+      <Part title={title} rows={grouped(data.rows, by).sort((a, b) => b.tokens - a.tokens)} {...links} />
       {data.more && <p className="-mt-4 mb-6 text-wait">Only the first {count(data.rows.length)} by name are read here; the other sums on this page have all of them.</p>}
     </>
   );
 }
 
 /** The sums of one kind, with bars that compare their tokens. */
-function Part({ title, rows, href, none }: { title: string; rows: ReturnType<typeof grouped>; href?: (name: string) => string; none?: string }) {
+function Part({ title, rows, href, label, none }: { title: string; rows: ReturnType<typeof grouped>; href?: (name: string) => string; label?: (name: string) => ReactNode; none?: string }) {
   const longest = rows.reduce((max, row) => Math.max(max, row.tokens), 1);
   const cell = 'px-2 py-1.5 text-right font-mono text-2xs leading-5 whitespace-nowrap';
   return (
@@ -122,7 +130,7 @@ function Part({ title, rows, href, none }: { title: string; rows: ReturnType<typ
             <Virtual as="tr" items={rows} keyOf={(row) => row.name} height={39} draw={(row, measured) => (
               <tr {...measured} className="border-t">
                 <td className="w-full max-w-0 px-4 py-1.5">
-                  <span className="block truncate">{href ? <Link href={href(row.name)} className="hover:underline">{row.name}</Link> : row.name || <span className="text-soft">{none}</span>}</span>
+                  <span className="block truncate" title={label ? undefined : row.name}>{href ? <Link href={href(row.name)} className="hover:underline">{label ? label(row.name) : row.name}</Link> : (title === 'day' ? dayNamed(row.name) : row.name) || <span className="text-soft">{none}</span>}</span>
                   <span aria-hidden="true" className="mt-0.5 block h-1 rounded-full bg-accent" style={{ width: `${Math.max((row.tokens / longest) * 100, 0.5)}%` }} />
                 </td>
                 {row.runs !== undefined && <td className={`${cell} max-sm:hidden`}>{count(row.runs)}</td>}

@@ -10,6 +10,7 @@ import { Link, to } from '../router';
 import { ScopePicker } from '../scopepicker';
 import { Dialog, Footer } from '../ui/dialog';
 import { FormDialog, useSend } from '../ui/formdialog';
+import { Name } from '../ui/name';
 import { Action, Button, CopyText, Empty, Field, Loading, Problem, Refusable, When } from '../ui/parts';
 import { Screen } from '../ui/screen';
 import { say } from '../ui/toast';
@@ -41,7 +42,7 @@ export default function WebhooksScreen({ app }: { app: string; user: string }) {
       wide
       scope={<ScopePicker />}
       title="Webhooks"
-      note={<>Who is told what happens to the runs of <b className="font-semibold text-ink">{app}</b>, of all users.</>}
+      note={<>Servers that are notified of the runs of <b className="font-semibold text-ink">{app}</b>, those of all users.</>}
       call={calls.webhooks(app)}
       actions={add}
     >
@@ -53,9 +54,9 @@ export default function WebhooksScreen({ app }: { app: string; user: string }) {
           <li key={one.id} data-webhook={one.id} className="rounded-lg border border-line bg-sheet px-4 py-2.5">
             <div className="flex flex-wrap items-start gap-x-4 gap-y-2">
               <div className="min-w-0 flex-1 basis-64">
-                <p className="font-medium [overflow-wrap:anywhere]">{one.id}</p>
+                <p className="font-medium [overflow-wrap:anywhere]"><Name of={one.id} /></p>
                 {one.description && <p className="text-soft">{one.description}</p>}
-                <p className="font-mono text-2xs leading-5 text-soft [overflow-wrap:anywhere]">{one.url}</p>
+                <p className="font-mono text-2xs leading-5 text-soft [overflow-wrap:anywhere]"><Name of={one.url} /></p>
                 <p className="text-xs text-faint [overflow-wrap:anywhere]">
                   {wants(one)}
                   {one.previousSecretUntil && <> · the old secret also signs until <time dateTime={one.previousSecretUntil}>{clock(one.previousSecretUntil)}</time></>}
@@ -114,14 +115,14 @@ function GivenUp({ app, send }: { app: string; send: (call: Call, done: string) 
   return (
     <section aria-labelledby="given-up" className="mt-6">
       <h2 id="given-up" className="font-semibold">Given up</h2>
-      <p className="text-xs text-soft">What receivers have refused for good, or have not accepted within a day: of webhooks, of single requests, and of A2A. It is deleted a week later.</p>
+      <p className="text-xs text-soft">Deliveries that a receiver refused, or did not accept within a day: of webhooks, of single requests, and of A2A. They are deleted after a week.</p>
       <ol className="mt-1 text-xs">
         <Virtual as="li" items={all} keyOf={(d) => d.id} height={28} draw={(d, measured) => (
           <li {...measured} data-failed={d.id} className="pb-1 flex flex-wrap items-center gap-x-3 gap-y-1">
             <span className="font-mono text-2xs leading-5 text-soft"><When time={Date.parse(d.createdAt) / 1000} /></span>
             <span>{d.type}</span>
             <span className="[overflow-wrap:anywhere]">{whose(d)}</span>
-            {d.receiver && <span className="font-mono text-2xs leading-5 text-soft [overflow-wrap:anywhere]">{d.receiver}</span>}
+            {d.receiver && <span className="font-mono text-2xs leading-5 text-soft [overflow-wrap:anywhere]"><Name of={d.receiver} /></span>}
             {d.userId && d.sessionId && d.runId && <Link className="underline" href={to.run({ app, user: d.userId, session: d.sessionId }, d.runId)}>run</Link>}
             {d.error && <span className="min-w-0 text-bad [overflow-wrap:anywhere]">{d.error}</span>}
             <Action call={calls.replayFailed(app, d.id)} onClick={() => send(calls.replayFailed(app, d.id), 'It will be sent again.')}>Send again</Action>

@@ -2,6 +2,7 @@ import { useEffect, useState, type ReactNode } from 'react';
 
 import type { Token } from './highlight';
 import { CopyText } from './parts';
+import { ScrollText } from './scroll';
 
 /** Code with its language and a button that copies it. It is coloured when it is complete. */
 export function CodeBlock({ code, language, live = false }: { code: string; language: string; live?: boolean }) {
@@ -16,7 +17,7 @@ export function CodeBlock({ code, language, live = false }: { code: string; lang
   return (
     <figure className="code" data-code={language}>
       <figcaption><span className="label flex-1">{language || 'text'}</span><CopyText text={code} label="Copy the code" /></figcaption>
-      <pre tabIndex={0} aria-label={language ? `Code in ${language}` : 'Code'}><code>{tokens ? tokens.map(coloured) : code}</code></pre>
+      <ScrollText label={language ? `Code in ${language}` : 'Code'}><code>{tokens ? tokens.map(coloured) : code}</code></ScrollText>
     </figure>
   );
 }

@@ -4,7 +4,7 @@ import { CodeBlock } from './code';
 import { diagrams, isDark, requestOf } from './draw';
 import type { Result } from './drawqueue';
 import { Button, CopyText } from './parts';
-import { Scroll } from './scroll';
+import { Scroll, ScrollText } from './scroll';
 
 /** The diagrams of which users have chosen to see the source, the latest last. A row of the log that is scrolled away forgets what it shows. */
 const asSources = new Set<string>();
@@ -54,19 +54,22 @@ export function Diagram({ source }: { source: string }) {
         <CopyText text={source} label="Copy the source" />
       </figcaption>
       {asSource ? (
-        <pre tabIndex={0} aria-label="Source of the diagram"><code>{source}</code></pre>
+        <ScrollText label="Source of the diagram"><code>{source}</code></ScrollText>
       ) : (
         <Scroll label={name} inner="p-3">
-          {/* A picture runs no scripts and loads nothing. It is made smaller to fit, until its texts would be hard to read. */}
+          {/* A picture runs no scripts and loads nothing. It is made a little smaller to fit; more would make its texts hard to read, so it scrolls. */}
           <img
             src={picture.address} alt={name} width={picture.width} height={picture.height} decoding="sync"
-            className="mx-auto block h-auto" style={{ maxWidth: `max(100%, ${Math.round(picture.width * 0.6)}px)` }}
+            className="mx-auto block h-auto" style={{ maxWidth: `max(100%, ${Math.round(picture.width * smallestOf(picture.kind))}px)` }}
           />
         </Scroll>
       )}
     </figure>
   );
 }
+
+/** How much smaller a picture may be: texts have 14 pixels, and 17 in a pie chart. */
+const smallestOf = (kind: string) => (kind === 'pie' ? 0.7 : 0.85);
 
 /** What Mermaid's kinds of diagrams are called. */
 const kinds: Record<string, string> = {

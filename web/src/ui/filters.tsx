@@ -1,5 +1,7 @@
 import { useEffect, useState } from 'react';
 
+import { AppName, mostApps } from './appname';
+
 /** The look of a choice or a field among the filters of a list. */
 export const filterClass = 'h-8 min-w-0 rounded-md border border-rule bg-sheet px-2 max-md:h-9';
 
@@ -28,6 +30,18 @@ export function TextFilter({ label, placeholder, value, change, required = false
       aria-label={label} placeholder={placeholder} spellCheck={false} className={`${filterClass} w-36`}
       value={text} onChange={(e) => setText(e.target.value)} onBlur={take} onKeyDown={(e) => e.key === 'Enter' && take()}
     />
+  );
+}
+
+/** Chooses the application that a list is about; no name means all. A name that is not among them, as of a saved filter, is shown. */
+export function AppFilter({ names, value, change, all, label }: { names: string[]; value: string; change: (app: string) => void; all: string; label?: string }) {
+  if (names.length > mostApps) return <AppName names={names} now={value} choose={change} className={`${filterClass} w-44`} none={all} {...(label ? { label } : {})} />;
+  return (
+    <select aria-label={label} className={filterClass} value={value} onChange={(e) => change(e.target.value)}>
+      <option value="">{all}</option>
+      {value && !names.includes(value) && <option>{value}</option>}
+      {names.map((name) => <option key={name}>{name}</option>)}
+    </select>
   );
 }
 

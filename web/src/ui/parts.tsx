@@ -5,6 +5,7 @@ import { ConnectionError, ParleyError } from '../api/client';
 import { sinceTime } from '../api/clock';
 import { isSignedIn, useRefusal, type Needed } from '../caller';
 import { useCommands, useRequest, type Asks } from '../commands';
+import { day, exactMoment } from '../log/dates';
 import { Icon, type IconName } from './icons';
 import { say } from './toast';
 
@@ -220,13 +221,12 @@ export function when(time: number): string {
   if (ago < 60) return 'just now';
   if (ago < 3600) return `${Math.floor(ago / 60)} min ago`;
   if (ago < 86400) return `${Math.floor(ago / 3600)} h ago`;
-  return new Date(time * 1000).toLocaleDateString(undefined, { year: 'numeric', month: 'short', day: 'numeric' });
+  return day(time);
 }
 
 export function When({ time }: { time: number }) {
-  const date = new Date(time * 1000);
   return (
-    <time dateTime={date.toISOString()} title={date.toLocaleString()} className="whitespace-nowrap text-faint">
+    <time dateTime={new Date(time * 1000).toISOString()} title={exactMoment(time)} className="whitespace-nowrap text-faint">
       {when(time)}
     </time>
   );

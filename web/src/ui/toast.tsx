@@ -5,6 +5,8 @@ interface Toast {
   id: number;
   text: string;
   tone: 'plain' | 'bad';
+  /** How often the same was said while it was shown. */
+  count: number;
 }
 
 let toasts: Toast[] = [];
@@ -17,10 +19,19 @@ const set = (next: Toast[]) => {
 
 const subscribe = (listener: () => void) => (listeners.add(listener), () => void listeners.delete(listener));
 
+/** The most messages that are shown at once. */
+const most = 3;
+
+/** The messages with another one, as the latest. One that is there already is counted. */
+export function withToast(list: Toast[], { id, text, tone }: Omit<Toast, 'count'>): Toast[] {
+  const same = list.find((t) => t.text === text && t.tone === tone);
+  return [...list.filter((t) => t !== same).slice(1 - most), { id, text, tone, count: (same?.count ?? 0) + 1 }];
+}
+
 /** Tells what has happened, for a moment. */
 export function say(text: string, tone: Toast['tone'] = 'plain') {
   const id = ++last;
-  set([...toasts.slice(-2), { id, text, tone }]);
+  set(withToast(toasts, { id, text, tone }));
   setTimeout(() => set(toasts.filter((t) => t.id !== id)), tone === 'bad' ? 8000 : 3000);
 }
 
@@ -48,7 +59,7 @@ export function Toasts() {
   const [list, where] = [useSyncExternalStore(subscribe, () => toasts), useSyncExternalStore(subscribe, () => place)];
   const shown = list.map((t) => (
     <div key={t.id} className={`max-w-full rounded-md px-3 py-1.5 text-sm shadow-lg ${t.tone === 'bad' ? 'bg-bad text-sheet' : 'bg-ink text-paper'}`}>
-      {t.text}
+      {t.text}{t.count > 1 && <span data-count={t.count}> ×{t.count}</span>}
     </div>
   ));
   return (

@@ -5,6 +5,7 @@ import { calls } from '../api/calls';
 import { send } from '../api/client';
 import { partsOf, type Event, type Json, type JsonObject, type Key, type Run } from '../api/types';
 import { costOf, count, sumCosts } from '../log/cost';
+import { dayNamed, exactMoment } from '../log/dates';
 import { diff, type Change } from '../log/diff';
 import { stateAt } from '../log/history';
 import type { Span } from '../log/spans';
@@ -62,7 +63,7 @@ export function Inspector({ id, events, index, state, run, spans, fork, select }
 
 function Content({ id, event, run }: { id: Key; event: Event; run: Run | undefined }) {
   const facts: [string, string | undefined][] = [
-    ['time', new Date(event.timestamp * 1000).toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'medium' })],
+    ['time', exactMoment(event.timestamp)],
     ['role', event.content?.role],
     ['run', event.invocationId],
     ['resumes', run?.resumes],
@@ -108,7 +109,7 @@ function Tokens({ event, run }: { event: Event; run: Run | undefined }) {
   return (
     <>
       {rows('this event', own) ?? <p className="mb-4 text-soft">No model call ends with this event.</p>}
-      {own && <p className="-mt-3 mb-4 flex justify-between gap-3"><span className="text-soft">cost with the prices of {prices?.date ?? 'now'}</span><CostText cost={costOf(prices, event.modelVersion, event.usageMetadata)} className="text-right font-mono text-xs" /></p>}
+      {own && <p className="-mt-3 mb-4 flex justify-between gap-3"><span className="text-soft">cost with the prices of {prices ? dayNamed(prices.date) : 'now'}</span><CostText cost={costOf(prices, event.modelVersion, event.usageMetadata)} className="text-right font-mono text-xs" /></p>}
       {rows('the whole run', run?.usageMetadata as Record<string, unknown> | undefined)}
       {run?.usageMetadata && <p className="-mt-3 flex justify-between gap-3"><span className="text-soft">cost</span><CostText cost={sumCosts([run])} className="text-right font-mono text-xs" /></p>}
     </>

@@ -37,7 +37,7 @@ export function LogView(props: LogProps) {
   if (rows.length === 0) return <Welcome {...props} />;
   const last = props.snapshot.events.at(-1);
   return (
-    <div className="relative min-h-0 flex-1">
+    <div className="flex min-h-0 flex-1 flex-col">
       <p role="status" className="sr-only">{!props.snapshot.active && last && last.author !== 'user' && `${last.author} is done, at event ${props.snapshot.events.length}.`}</p>
       <div
         ref={scroller}
@@ -45,7 +45,7 @@ export function LogView(props: LogProps) {
         tabIndex={0}
         aria-label="Events"
         role="region"
-        className="h-full overflow-y-auto"
+        className="min-h-0 flex-1 overflow-y-auto"
         onScroll={(e) => {
           const el = e.currentTarget;
           stuck.current = el.scrollHeight - el.scrollTop - el.clientHeight < 40;
@@ -70,7 +70,8 @@ export function LogView(props: LogProps) {
         </ol>
       </div>
       {away && (
-        <div className="absolute right-5 bottom-3">
+        // Below the events, as it would cover what they say.
+        <div className="flex shrink-0 justify-end border-t px-4 py-1 md:px-6">
           <Button icon="down" onClick={() => ((stuck.current = true), virtual.scrollToIndex(rows.length - 1, { align: 'end' }))}>Latest</Button>
         </div>
       )}

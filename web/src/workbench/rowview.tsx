@@ -96,13 +96,14 @@ export function Frame({ number, author, same, children, tone, label, note, selec
       >
         {number}
       </button>
-      <div className={`min-w-0 border-l pr-4 pl-3.5 md:pr-6 md:pl-4 ${same ? 'pt-0.5 pb-0.5' : 'pt-2 pb-0.5'} ${tone === 'user' ? 'border-l-2 border-l-accent pb-2' : tone === 'bad' ? 'border-l-2 border-l-bad' : 'border-l-rule'}`}>
+      <div className={`min-w-0 border-l pr-4 pl-3.5 md:pr-6 md:pl-4 ${same ? 'pt-0.5 pb-0.5' : 'pt-2 pb-0.5'} ${tone === 'user' ? '-ml-px border-l-2 border-l-accent pb-2' : tone === 'bad' ? '-ml-px border-l-2 border-l-bad' : 'border-l-rule'}`}>
         {!same && <p className="h-5 leading-5"><Author name={author} /></p>}
-        <div className={tone === 'user' ? 'pr-24' : 'pr-14'}>{children}</div>
+        {/* On a phone, it is as wide as there is room below the line that has the time. */}
+        <div className={`${same ? '' : 'max-md:pr-0'} ${tone === 'user' ? 'pr-24' : 'pr-14'}`}>{children}</div>
       </div>
       <div className={`absolute right-4 flex h-5 items-center md:right-6 ${same ? 'top-0.5' : 'top-2'}`}>
         <span className={`font-mono text-[10.5px] text-faint ${actions ? 'group-focus-within:hidden group-hover:hidden group-aria-[current]:hidden' : ''}`}>{note}</span>
-        {actions && <span className="hidden items-center rounded-md bg-paper group-focus-within:flex group-hover:flex group-aria-[current]:flex group-aria-[current]:bg-transparent">{actions}</span>}
+        {actions && <span className="hidden items-center rounded-md bg-paper group-focus-within:flex group-hover:flex group-aria-[current]:flex group-aria-[current]:bg-transparent max-md:bg-transparent">{actions}</span>}
       </div>
     </article>
   );

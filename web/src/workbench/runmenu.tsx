@@ -18,7 +18,7 @@ interface Props {
   family: Session[];
 }
 
-/** What can be done with a run: its steps, repetitions, comparisons. */
+/** What can be done with a run: its steps, replays, comparisons. */
 export function RunMenu({ id, run, ended, message, family }: Props) {
   const kept = useKeepItem(id, run, message);
   const developer = useCaller()?.developer ?? false;

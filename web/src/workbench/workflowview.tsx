@@ -9,6 +9,7 @@ import { confirmation, inputRequest, type Pending } from '../log/pending';
 import { flowsOf, questionsOf, type Flow } from '../log/workflow';
 import { FlowDrawing, FlowList } from '../ui/flow';
 import { Button } from '../ui/parts';
+import { barsOf, tallOf, useMore } from '../ui/scroll';
 import type { Snapshot } from './session';
 
 /** The workflows of a run, with their states; none if the application has no workflow, or the user may not see it. */
@@ -32,36 +33,40 @@ interface Props {
 /** The workflows of a run: drawn, what they wait for, and as a list. */
 export function WorkflowView({ flows, pending, select, answer }: Props) {
   const frame = useRef<HTMLDivElement>(null);
-  const active = flows.flatMap(activeIn).join(' ');
+  const [more, tall] = [useMore(frame, flows), useMore(frame, flows, tallOf)];
+  const shown = flows.flatMap(shownOf).join(' ');
   useEffect(() => {
-    const node = active && frame.current?.querySelector('[data-status=active]:not(:has(~ * [data-status=active]))');
+    const of = (status: string) => frame.current?.querySelector(`[data-status=${status}]:not(:has(~ * [data-status=${status}]))`);
+    const node = shown && (of('active') ?? of('failed'));
     if (node) node.scrollIntoView({ block: 'nearest', inline: 'nearest' });
-  }, [active]);
+  }, [shown]);
   return (
-    <div ref={frame} role="region" aria-label="Workflow" tabIndex={0} className="min-h-0 flex-1 overflow-auto px-4 pt-1 pb-3">
-      {flows.map((flow) => (
-        <section key={flow.scope} aria-label={flow.scope}>
-          {flows.length > 1 && <h2 className="label">{flow.scope}</h2>}
-          {questionsOf(flow, pending).map(({ node, pending: one }) => (
-            <div key={one.call.id} className="mb-2 flex items-center gap-3 rounded-md border border-wait/50 bg-waittint/60 py-1.5 pr-1.5 pl-3" data-question={node}>
-              <p className="min-w-0 flex-1"><b className="font-mono text-2xs">{node}</b> {question(one)}</p>
-              <Button onClick={() => answer(one.event)}>Answer it</Button>
-            </div>
-          ))}
-          {flow.dynamic && <p className="mb-2 text-soft">{flow.nodes.length === 0 ? 'A function runs the nodes of this workflow. None has run yet.' : 'A function runs these nodes, in the order in which they are drawn.'}</p>}
-          <FlowDrawing flow={flow} select={select} />
-          <details className="mt-3">
-            <summary className="label">nodes as a list</summary>
-            <FlowList flow={flow} select={select} />
-          </details>
-        </section>
-      ))}
+    <div className="more flex min-h-0 flex-1 flex-col" data-more={more} data-tall={tall} style={barsOf(frame.current)}>
+      <div ref={frame} role="region" aria-label="Workflow" tabIndex={0} className="min-h-0 flex-1 scroll-p-7 overflow-auto px-4 pt-1 pb-3">
+        {flows.map((flow) => (
+          <section key={flow.scope} aria-label={flow.scope}>
+            {flows.length > 1 && <h2 className="label">{flow.scope}</h2>}
+            {questionsOf(flow, pending).map(({ node, pending: one }) => (
+              <div key={one.call.id} className="mb-2 flex items-center gap-3 rounded-md border border-wait/50 bg-waittint/60 py-1.5 pr-1.5 pl-3" data-question={node}>
+                <p className="min-w-0 flex-1"><b className="font-mono text-2xs">{node}</b> {question(one)}</p>
+                <Button onClick={() => answer(one.event)}>Answer it</Button>
+              </div>
+            ))}
+            {flow.dynamic && <p className="mb-2 text-soft">{flow.nodes.length === 0 ? 'A function runs the nodes of this workflow. None has run yet.' : 'A function runs these nodes, in the order in which they are drawn.'}</p>}
+            <FlowDrawing flow={flow} select={select} />
+            <details className="mt-3" onToggle={(e) => e.currentTarget.open && e.currentTarget.scrollIntoView({ block: 'nearest' })}>
+              <summary className="label">nodes as a list</summary>
+              <FlowList flow={flow} select={select} />
+            </details>
+          </section>
+        ))}
+      </div>
     </div>
   );
 }
 
-/** The names of the nodes that run now. */
-const activeIn = (flow: Flow): string[] => flow.nodes.flatMap((n) => [...(n.status === 'active' ? [`${flow.scope}.${n.name}`] : []), ...(n.inner ? activeIn(n.inner) : [])]);
+/** The names of the nodes that run now, and of those that have failed: one of them has to be seen. */
+const shownOf = (flow: Flow): string[] => flow.nodes.flatMap((n) => [...(n.status === 'active' || n.status === 'failed' ? [`${flow.scope}.${n.name} ${n.status}`] : []), ...(n.inner ? shownOf(n.inner) : [])]);
 
 function question({ kind, call }: Pending): string {
   if (kind === 'input') return `asks: ${inputRequest(call).message || 'an answer is needed'}`;

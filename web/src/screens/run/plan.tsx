@@ -9,11 +9,11 @@ import { Virtual } from '../../ui/virtual';
 
 export const modeNames: Record<Mode, [string, string]> = {
   exact: ['Exact', 'Does today’s code still do the same? Nothing is called.'],
-  model: ['Another model', 'Models are called; tools answer what was recorded.'],
+  model: ['Another model', 'Models are called; tools answer as they did.'],
   instruction: ['Another instruction', 'One agent gets another text; models are asked.'],
   result: ['Another tool result', 'A tool answers something else; models are asked from there on.'],
-  live: ['Live from a step on', 'Recorded until a call; models are asked from there on.'],
-  calls: ['Chosen calls', 'These are made again; the others answer what was recorded.'],
+  live: ['Live from a step on', 'As it was until a call; models are asked from there on.'],
+  calls: ['Chosen calls', 'These are made again; the others answer as they did.'],
 };
 
 type Effects = Map<string, string>;
@@ -101,7 +101,7 @@ export function PlanFields({ choice, set, recording, instructions, models }: Pro
     case 'calls':
       return (
         <div className="space-y-3">
-          {choice.calls.length === 0 && <p className="text-soft">Choose the calls below. The answer of a model that is asked again may lead to calls that were not recorded, which end the repetition.</p>}
+          {choice.calls.length === 0 && <p className="text-soft">Choose the calls below. The answer of a model that is asked again may lead to calls that were not recorded, which end the replay.</p>}
           {choice.calls.some((n) => recording.steps[n - 1]?.kind === 'model') && model}
         </div>
       );
@@ -146,9 +146,9 @@ export function CallList({ recording, plan, choice, set, effects }: { recording:
                   <b className="min-w-0 truncate font-mono text-xs font-semibold">{step.name || 'model'}</b>
                   {step.kind === 'tool' && <Effect of={effects.get(step.name)} />}
                   {repeats && <span data-repeats className="text-2xs font-semibold text-bad">repeats its effect</span>}
-                  <span className="ml-auto flex items-baseline gap-3">
+                  <span className="ml-auto flex items-baseline gap-3 max-sm:ml-0 max-sm:basis-full max-sm:flex-row-reverse max-sm:justify-end max-sm:pl-[23px]">
                     {step.ms > 0 && <span className="font-mono text-2xs text-faint">{seconds(step.ms / 1000)}</span>}
-                    <span className={`min-w-[12ch] font-mono text-2xs ${replaced ? 'text-accent' : live ? 'font-semibold text-wait' : 'text-faint'}`}>{replaced ? 'your result' : live ? (step.kind === 'tool' ? 'called again' : 'asked again') : 'recorded'}</span>
+                    <span className={`min-w-[12ch] font-mono text-2xs ${replaced ? 'text-accent' : live ? 'font-semibold text-wait' : 'text-faint'}`}>{replaced ? 'your result' : live ? (step.kind === 'tool' ? 'called again' : 'asked again') : recording.fromLog ? 'from the log' : 'recorded'}</span>
                   </span>
                 </summary>
               )}>

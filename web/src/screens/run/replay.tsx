@@ -15,7 +15,7 @@ import { Replays } from './replays';
 import { ReportView } from './report';
 import { isActive, useReplays, useTurn } from './turns';
 
-/** Reports of this page, by the session of the repetition. The server keeps the repetition, and not the report. */
+/** Reports of this page, by the session of the replay. The server keeps the replay, and not the report. */
 const reports = new Map<string, ReplayReport>();
 
 export default function ReplayScreen({ id, run }: { id: Key; run: string }) {
@@ -32,7 +32,7 @@ export default function ReplayScreen({ id, run }: { id: Key; run: string }) {
   const replays = useReplays(id, run, session && (session.forkedFrom?.rootId ?? session.id));
   const problem = read.error ?? recording.error;
   return (
-    <RunFrame id={id} run={run} tab="replay" session={turn?.title ?? ''} message={messageOf(turn?.steps[0]?.text)} {...(turn ? { status: turn.status } : {})} call={calls.recording(id, run)} note="The run is repeated with today’s code in a new session. This one stays as it is.">
+    <RunFrame id={id} run={run} tab="replay" session={turn?.title ?? ''} message={messageOf(turn?.steps[0]?.text)} {...(turn ? { status: turn.status } : {})} call={calls.recording(id, run)} note="The run is replayed with today’s code in a new session. This one stays as it is.">
       {problem && <Problem error={problem} what="The run could not be read" retry={() => void (read.error ? read.refetch() : recording.refetch())} />}
       {!problem && (read.isPending || recording.isLoading) && <Loading what="the run" />}
       {!read.isPending && !read.error && !turn && <Empty title="There is no such run in this session" action={<Button onClick={() => navigate(to.session(id))}>Show the conversation</Button>} />}
@@ -81,17 +81,17 @@ function Ready({ id, run, recording }: { id: Key; run: string; recording: Record
   // Tools that only read do no harm when they are called again.
   const harmless = recording.steps.every((s, i) => s.kind !== 'tool' || !plan || !isLive(plan, s, i + 1) || effects.get(s.name) === 'pure');
   const since = mode === 'live' || mode === 'result';
-  const repetition = query.get('repetition') ?? '';
-  const report = reports.get(repetition);
+  const made = query.get('replay') ?? '';
+  const report = reports.get(made);
   const start = async () => {
     setAsking(false);
     setProblem(undefined);
     const controller = new AbortController();
     setRunning(controller);
     try {
-      const made = await ask<ReplayReport>(calls.replay(id, run, plan!), controller.signal);
-      reports.set(made.session, made);
-      setQuery({ repetition: made.session });
+      const answer = await ask<ReplayReport>(calls.replay(id, run, plan!), controller.signal);
+      reports.set(answer.session, answer);
+      setQuery({ replay: answer.session });
       void client.invalidateQueries({ queryKey: ['branches', id.app, id.user] });
       requestAnimationFrame(() => result.current?.scrollIntoView({ block: 'start' }));
     } catch (error) {
@@ -108,7 +108,7 @@ function Ready({ id, run, recording }: { id: Key; run: string; recording: Record
         <div className="grid gap-2 sm:grid-cols-2 lg:grid-cols-3">
           {modes.map((m: Mode) => (
             <label key={m} className="flex cursor-pointer gap-2.5 rounded-lg border bg-sheet px-3 py-2 has-checked:border-accent has-checked:bg-tint has-focus-visible:outline-2 has-focus-visible:outline-accent">
-              <input type="radio" name="mode" value={m} checked={mode === m} onChange={() => (setQuery({ mode: m === 'exact' ? undefined : m, repetition: undefined }), set({ step: 0, calls: [] }))} className="mt-0.5 size-4 shrink-0 accent-(--accent)" />
+              <input type="radio" name="mode" value={m} checked={mode === m} onChange={() => (setQuery({ mode: m === 'exact' ? undefined : m, replay: undefined }), set({ step: 0, calls: [] }))} className="mt-0.5 size-4 shrink-0 accent-(--accent)" />
               <span><b className="block font-semibold">{modeNames[m][0]}</b><span className="block text-xs text-soft">{modeNames[m][1]}</span></span>
             </label>
           ))}
@@ -118,13 +118,13 @@ function Ready({ id, run, recording }: { id: Key; run: string; recording: Record
       <section>
         <h2 className="label mb-1">calls of the run, and how they are answered</h2>
         <CallList recording={recording} plan={plan} choice={choice} set={set} effects={effects} />
-        {recording.truncated && <p className="mt-1 text-soft">There were more calls than a recording holds. What is missing ends the repetition.</p>}
+        {recording.truncated && <p className="mt-1 text-soft">There were more calls than a recording holds. What is missing ends the replay.</p>}
       </section>
       {mode !== 'exact' && mode !== 'calls' && (
         <div className={`rounded-lg border px-4 py-2.5 ${choice.liveTools ? 'border-bad/40 bg-badtint' : 'bg-sheet'}`}>
           <label className="flex items-start gap-2.5">
             <input type="checkbox" checked={choice.liveTools} onChange={(e) => set({ liveTools: e.target.checked })} className="mt-0.5 size-4 shrink-0 accent-(--accent)" />
-            <span><b className="font-semibold">{since ? 'Call tools again from there on' : 'Call tools again'}</b><span className="block text-soft">Tools run with all their effects, as {id.user} with that user’s logins.{since && ' What they did before that call is not done again.'} Otherwise tools answer what was recorded, and a call that was not recorded ends the repetition.</span></span>
+            <span><b className="font-semibold">{since ? 'Call tools again from there on' : 'Call tools again'}</b><span className="block text-soft">Tools run with all their effects, as {id.user} with that user’s logins.{since && ' What they did before that call is not done again.'} Otherwise tools answer as they did, and a call that the run did not make ends the replay.</span></span>
           </label>
           {choice.liveTools && <div className="mt-2 border-t border-bad/30 pt-2"><ToolWarning recording={recording} plan={plan} effects={effects} /></div>}
         </div>
@@ -132,17 +132,17 @@ function Ready({ id, run, recording }: { id: Key; run: string; recording: Record
       {mode === 'calls' && tools && <div className={`rounded-lg border px-4 py-2.5 ${harmless ? 'bg-sheet' : 'border-bad/40 bg-badtint'}`}><ToolWarning recording={recording} plan={plan} effects={effects} /></div>}
       <div className="flex flex-wrap items-center gap-3">
         {running ? (
-          <><Button command="Cancel the replay" icon="stop" tone="danger" onClick={() => (running.abort(), setRunning(undefined))}>Cancel</Button><span role="status" className="pulse text-busy">The run is repeated…</span></>
+          <><Button command="Cancel the replay" icon="stop" tone="danger" onClick={() => (running.abort(), setRunning(undefined))}>Cancel</Button><span role="status" className="pulse text-busy">The run is being replayed…</span></>
         ) : (
           <Action command="Replay the run" tone="primary" icon="retry" disabled={!plan} call={() => calls.replay(id, run, planOf(choice, recording.steps))} onClick={() => (tools ? setAsking(true) : void start())}>Replay</Action>
         )}
         <span className="text-soft">{missing || sentence(plan!, recording)}</span>
       </div>
-      {problem && <Problem error={problem} what="The run could not be repeated" />}
+      {problem && <Problem error={problem} what="The run could not be replayed" />}
       <div ref={result} className="scroll-mt-4">
         {report && !running && <ReportView key={report.session} id={id} run={run} report={report} />}
-        {repetition && !report && !running && (
-          <p className="rounded-lg border bg-sheet px-4 py-2.5">A report is kept as long as the page is open. The repetition is still there: <Link className="text-accent underline" href={to.compare(id.app, id.user, [{ session: id.session, run }, { session: repetition, run }])}>compare it with the run</Link>, or <Link className="text-accent underline" href={to.session({ ...id, session: repetition })}>open it</Link>.</p>
+        {made && !report && !running && (
+          <p className="rounded-lg border bg-sheet px-4 py-2.5">A report is kept as long as the page is open. The replay is still there: <Link className="text-accent underline" href={to.compare(id.app, id.user, [{ session: id.session, run }, { session: made, run }])}>compare it with the run</Link>, or <Link className="text-accent underline" href={to.session({ ...id, session: made })}>open it</Link>.</p>
         )}
       </div>
       <Dialog open={asking} onClose={() => setAsking(false)} title="Call tools again?" note={`What they do is done once more, as ${id.user}, and cannot be undone from here.`}>
@@ -170,8 +170,8 @@ function NotRecorded({ recording }: { recording: Recording }) {
     <div data-not-recorded className="flex gap-3 rounded-lg border border-wait/50 bg-waittint px-4 py-3">
       <span className="mt-0.5 text-wait"><Icon name="alert" /></span>
       <div>
-        <p className="font-semibold">This run was not recorded</p>
-        <p className="text-soft">It is repeated with what the log has: what models said, and what tools returned. Requests to models are not compared, and agents that are used as tools have no answers. A server that is started with <code className="font-mono text-xs">--record 1</code> also keeps the requests, the settings and the tools of each call of a model, and which code the application had; <code className="font-mono text-xs">parley web</code> does so by itself. <a className="text-accent underline" href="/docs/guide/replay.html">More about recordings</a></p>
+        <p className="font-semibold">This run was not recorded, so it is answered from the log</p>
+        <p className="text-soft">The log has what models said, and what tools returned. Requests to models are not compared, and agents that are used as tools have no answers. A server that is started with <code className="font-mono text-xs">--record 1</code> also keeps the requests, the settings and the tools of each call of a model, and which code the application had; <code className="font-mono text-xs">parley web</code> does so by itself. <a className="text-accent underline" href="/docs/guide/replay.html">More about recordings</a></p>
       </div>
     </div>
   );

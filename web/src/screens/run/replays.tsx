@@ -3,7 +3,7 @@ import { replayName } from '../../log/replaying';
 import { Link, to } from '../../router';
 import { Virtual } from '../../ui/virtual';
 
-/** The repetitions of a run, which lead to them and to a comparison. */
+/** The replays of a run, which lead to them and to a comparison. */
 export function Replays({ id, run, list }: { id: Key; run: string; list: Session[] }) {
   if (list.length === 0) return null;
   const all = to.compare(id.app, id.user, [id.session, ...list.slice(-5).map((s) => s.id)].map((session) => ({ session, run })));

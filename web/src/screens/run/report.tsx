@@ -1,7 +1,7 @@
 import { useMemo } from 'react';
 
 import type { Event, Json, Key, ReplayReport } from '../../api/types';
-import { repeatedSteps, type Repeated } from '../../log/replaying';
+import { replaySteps, type ReplayStep } from '../../log/replaying';
 import { summary } from '../../log/rows';
 import { seconds } from '../../log/timeline';
 import { Link, to } from '../../router';
@@ -10,18 +10,18 @@ import { Author, Loading, Problem, Status } from '../../ui/parts';
 import { Virtual, type Measured } from '../../ui/virtual';
 import { useTurn } from './turns';
 
-/** How a repetition went, step by step. */
+/** How a replay went, step by step. */
 export function ReportView({ id, run, report }: { id: Key; run: string; report: ReplayReport }) {
   const before = useTurn(id, run);
   const after = useTurn({ ...id, session: report.session }, run);
   const events = useMemo(() => [...(before.turn?.events ?? []), ...(after.turn?.events ?? [])], [before.turn, after.turn]);
-  const steps = useMemo(() => repeatedSteps(report, events), [report, events]);
+  const steps = useMemo(() => replaySteps(report, events), [report, events]);
   const first = steps.findIndex((s) => s.differs);
   const compare = to.compare(id.app, id.user, [{ session: id.session, run }, { session: report.session, run }]);
   return (
-    <section aria-label="The repetition" data-report={report.same ? 'same' : 'differs'}>
+    <section aria-label="The replay" data-report={report.same ? 'same' : 'differs'}>
       <div role="status" className={`mb-3 rounded-lg border px-5 py-3 ${report.same ? 'border-good/40 bg-tint' : 'border-wait/50 bg-waittint'}`}>
-        <p className={`font-semibold ${report.same ? 'text-good' : 'text-wait'}`}>{report.same ? 'The repetition is the same.' : first >= 0 ? `The repetition differs, first at step ${first + 1}.` : 'The repetition differs.'}</p>
+        <p className={`font-semibold ${report.same ? 'text-good' : 'text-wait'}`}>{report.same ? 'The replay is the same.' : first >= 0 ? `The replay differs, first at step ${first + 1}.` : 'The replay differs.'}</p>
         <p className="text-soft">
           {report.calls.filter((c) => c.live).length === 0 ? 'No model and no tool was called.' : `Called: ${report.calls.filter((c) => c.live && c.kind === 'model').length} models, ${report.calls.filter((c) => c.live && c.kind === 'tool').length} tools.`}
           {report.calls.some((c) => c.repeats) && ` The run had also called ${[...new Set(report.calls.filter((c) => c.repeats).map((c) => c.name))].join(', ')}: what that does outside may have been done twice.`}
@@ -32,23 +32,23 @@ export function ReportView({ id, run, report }: { id: Key; run: string; report: 
         {report.failure && <p className="mt-1 text-bad">It ended: {report.failure.message}</p>}
         <p className="mt-2 flex flex-wrap items-center gap-x-4 gap-y-1">
           <Status value={report.status} />
-          <Link href={to.session({ ...id, session: report.session })} className="touch font-medium text-accent underline">Open the repetition</Link>
+          <Link href={to.session({ ...id, session: report.session })} className="touch font-medium text-accent underline">Open the replay</Link>
           <Link href={compare} className="touch font-medium text-accent underline">Compare side by side</Link>
         </p>
       </div>
-      {after.error && <Problem error={after.error} what="The repetition could not be read" retry={() => void after.refetch()} />}
-      {after.isPending || before.isPending ? <Loading what="the repetition" /> : (
-        <ol className="overflow-hidden rounded-lg border bg-sheet" aria-label="Steps of the repetition">
-          <Virtual as="li" items={steps} keyOf={(_, i) => String(i)} height={57} draw={(step, measured) => <StepView step={step} measured={measured} first={measured['data-index'] === first} events={events} />} />
+      {after.error && <Problem error={after.error} what="The replay could not be read" retry={() => void after.refetch()} />}
+      {after.isPending || before.isPending ? <Loading what="the replay" /> : (
+        <ol className="overflow-hidden rounded-lg border bg-sheet" aria-label="Steps of the replay">
+          <Virtual as="li" items={steps} keyOf={(_, i) => String(i)} height={57} draw={(step, measured) => <StepView step={step} measured={measured} first={measured['data-index'] === first} events={events} fromLog={Boolean(report.fromLog)} />} />
         </ol>
       )}
     </section>
   );
 }
 
-const how = (c: ReplayReport['calls'][number]) => (c.cancelled ? 'cancelled, as the run was' : c.missing ? 'no recorded answer, not called' : c.replaced ? 'your result' : c.live ? `called${c.repeats ? ' again' : ''}, ${seconds((c.ms ?? 0) / 1000)}` : 'recorded');
+const how = (c: ReplayReport['calls'][number], fromLog: boolean) => (c.cancelled ? 'cancelled, as the run was' : c.missing ? 'no recorded answer, not called' : c.replaced ? 'your result' : c.live ? `called${c.repeats ? ' again' : ''}, ${seconds((c.ms ?? 0) / 1000)}` : fromLog ? 'from the log' : 'recorded');
 
-function StepView({ step, measured, first, events }: { step: Repeated; measured: Measured; first: boolean; events: Event[] }) {
+function StepView({ step, measured, first, events, fromLog }: { step: ReplayStep; measured: Measured; first: boolean; events: Event[]; fromLog: boolean }) {
   const { event, calls } = step;
   const shown = events.findLast((e) => e.id === (event?.now || event?.recorded));
   return (
@@ -57,11 +57,11 @@ function StepView({ step, measured, first, events }: { step: Repeated; measured:
         <span className="font-mono text-2xs text-faint">{measured['data-index'] + 1}</span>
         <Author name={event?.author ?? calls[0]?.agent ?? ''} />
         {calls.map((c) => (
-          <span key={c.number} className="font-mono text-2xs text-soft">{c.kind} <b className="font-semibold">{c.name}</b> <span className={c.missing ? 'text-bad' : c.live || c.replaced ? 'text-wait' : 'text-faint'}>{how(c)}</span></span>
+          <span key={c.number} className="font-mono text-2xs text-soft">{c.kind} <b className="font-semibold">{c.name}</b> <span className={c.missing ? 'text-bad' : c.live || c.replaced ? 'text-wait' : 'text-faint'}>{how(c, fromLog)}</span></span>
         ))}
         {first && <span className="rounded-sm bg-wait px-1.5 font-mono text-2xs leading-5 font-semibold text-sheet">first difference</span>}
-        {event && !event.now && <span className="label text-wait">not in the repetition</span>}
-        {event && !event.recorded && <span className="label text-wait">only in the repetition</span>}
+        {event && !event.now && <span className="label text-wait">not in the replay</span>}
+        {event && !event.recorded && <span className="label text-wait">only in the replay</span>}
       </div>
       {shown && <p className="truncate text-soft">{summary(shown)}</p>}
       {calls.map((c) => <Differences key={c.number} title={c.kind === 'model' ? 'asked' : 'called with'} list={c.differences} />)}

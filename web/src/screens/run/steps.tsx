@@ -76,7 +76,7 @@ function Turn({ id, run, snapshot, events }: { id: Key; run: string; snapshot: S
           <CostText cost={cost} />
           {open.size > 0 ? <button type="button" onClick={() => setOpen(new Set())} className="touch text-accent hover:underline">fold all</button> : <button type="button" onClick={() => (setAll(true), setOpen(new Set(lines.map((l) => l.key))))} className="touch text-accent hover:underline">unfold all</button>}
         </p>
-        <ol className="overflow-hidden rounded-lg border bg-sheet" data-steps>
+        <ol className="@container overflow-hidden rounded-lg border bg-sheet" data-steps>
           <Virtual as="li" items={shown} keyOf={(line) => line.key} height={33} draw={(line, measured) => (
             <li {...measured} className="border-t data-[index=0]:border-t-0">
               {short && measured['data-index'] === few / 2 && (
@@ -113,9 +113,9 @@ function LineView({ line: { step, took, tokens, cost, pace }, number, longest, o
         <span className="flex items-center gap-2 justify-self-end font-mono text-2xs whitespace-nowrap text-faint max-sm:col-start-3 max-sm:row-start-1">
           {pace.filter((words) => /retr/.test(words)).map((words) => <span key={words} className="text-wait">{words}</span>)}
           {tokens > 0 && <span>{tokens.toLocaleString()} tok</span>}
-          <CostText cost={cost} className="max-md:hidden" />
+          <CostText cost={cost} className="@max-3xl:hidden" />
           {took !== undefined && <span className="w-14 text-right text-soft">{seconds(took)}</span>}
-          <span aria-hidden="true" className="block h-1.5 w-12 max-md:hidden"><span className="block h-full rounded-full bg-busy" style={{ width: took === undefined ? 0 : `${Math.max(6, (took / longest) * 100)}%` }} /></span>
+          <span aria-hidden="true" className="block h-1.5 w-12 @max-3xl:hidden"><span className="block h-full rounded-full bg-busy" style={{ width: took === undefined ? 0 : `${Math.max(6, (took / longest) * 100)}%` }} /></span>
         </span>
       </button>
       {open && <Details step={step} pace={pace} show={show} />}

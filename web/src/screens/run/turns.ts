@@ -80,7 +80,7 @@ export function useTurns(app: string, places: Place[]): Column[] {
   );
 }
 
-/** The repetitions of a run that there are, the oldest first. */
+/** The replays of a run that there are, the oldest first. */
 export function useReplays(key: Key, run: string, root: string | undefined): Session[] {
   const family = useQuery({
     queryKey: ['branches', key.app, key.user, root],

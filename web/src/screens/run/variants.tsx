@@ -39,7 +39,7 @@ export default function VariantsScreen({ id, run }: { id: Key; run: string }) {
   const replays = useReplays(id, run, session && (session.forkedFrom?.rootId ?? session.id));
   const problem = read.error ?? recording.error;
   return (
-    <RunFrame id={id} run={run} tab="variants" session={turn?.title ?? ''} message={messageOf(turn?.steps[0]?.text)} {...(turn ? { status: turn.status } : {})} call={calls.recording(id, run)} note="The run is repeated with each model, instruction and temperature. Tools answer what they answered then, and are not called.">
+    <RunFrame id={id} run={run} tab="variants" session={turn?.title ?? ''} message={messageOf(turn?.steps[0]?.text)} {...(turn ? { status: turn.status } : {})} call={calls.recording(id, run)} note="The run is replayed with each model, instruction and temperature. Tools answer what they answered then, and are not called.">
       {problem && <Problem error={problem} what="The run could not be read" retry={() => void (read.error ? read.refetch() : recording.refetch())} />}
       {!problem && (read.isPending || recording.isLoading) && <Loading what="the run" />}
       {!read.isPending && !read.error && !usable && (
