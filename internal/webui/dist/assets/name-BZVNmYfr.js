@@ -1,0 +1,1 @@
+import{r as e}from"./rolldown-runtime-QTnfLwEv.js";import{i as t,r as n}from"./react-BqLIOHJu.js";var r=e(t(),1),i=n(),a=({of:e})=>o(e).map((e,t)=>(0,i.jsxs)(r.Fragment,{children:[t>0&&(0,i.jsx)(`wbr`,{}),e]},t)),o=e=>e.split(/(?<=[^_./:-][_./:-]+)(?=[^_./:-])/);export{a as t};

@@ -1,1 +1,0 @@
-import{$ as e,Z as t}from"./parts-B4_tvYxN.js";async function n(n,r,i){let a=[],o=n.path;for(let s=0;o!==void 0&&s<r;s++){let{value:r,response:s}=await e({...n,path:o},i);a.push(...r),o=t(s)}return{rows:a,more:o!==void 0}}export{n as t};

@@ -1,0 +1,1 @@
+import{et as e,nt as t}from"./parts-B1Uouzv_.js";async function n(n,r,i){let a=[],o=n.path;for(let s=0;o!==void 0&&s<r;s++){let{value:r,response:s}=await t({...n,path:o},i);a.push(...r),o=e(s)}return{rows:a,more:o!==void 0}}export{n as t};

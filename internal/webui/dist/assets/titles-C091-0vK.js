@@ -1,0 +1,1 @@
+import{Z as e,q as t,ut as n}from"./parts-B1Uouzv_.js";function r(r,i,{live:a=!1,enabled:o=!0}={}){let s=n({queryKey:[`titles`,r,i],enabled:o,queryFn:({signal:n})=>e(t.sessions(r,i,{pageSize:100}),n),refetchInterval:a?1e4:!1});return new Map(s.data?.map(e=>[e.session.id,e.title]))}export{r as t};

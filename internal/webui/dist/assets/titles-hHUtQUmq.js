@@ -1,1 +1,0 @@
-import{J as e,W as t,st as n}from"./parts-B4_tvYxN.js";function r(r,i,{live:a=!1,enabled:o=!0}={}){let s=n({queryKey:[`titles`,r,i],enabled:o,queryFn:({signal:n})=>e(t.sessions(r,i,{pageSize:100}),n),refetchInterval:a?1e4:!1});return new Map(s.data?.map(e=>[e.session.id,e.title]))}export{r as t};
