@@ -36,8 +36,9 @@ func NewRecordingPart(doc []byte) *RecordingPart {
 // with their session.
 type Recordings interface {
 	// PutRecordings stores recordings. It ignores those of sessions that do not
-	// exist, and replaces those that have the same run and attempt. It keeps neither the
-	// recordings nor their JSON, which are used again, but may keep their parts.
+	// exist, and replaces those that have the same run and attempt. It does not keep the
+	// recordings, which are used again, but may keep their JSON and their parts, which are
+	// not changed.
 	PutRecordings(ctx context.Context, list []*Recording) error
 
 	// Recordings returns the recordings of a run, by attempt; none if there is no

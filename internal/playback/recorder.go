@@ -54,10 +54,10 @@ type recorder struct {
 	parts     []*session.RecordingPart
 	shared    int // bytes of parts
 
-	own        step               // of recorded.own, if that is used
-	doc        *session.Recording // to encode in; its members are not set
-	someSteps  [3]step            // for steps: most runs have a call of a model, one of a tool, and the answer
-	someEvents [6]*event.Event    // for events
+	own        step            // of recorded.own, if that is used
+	buffer     []byte          // to encode in
+	someSteps  [3]step         // for steps: most runs have a call of a model, one of a tool, and the answer
+	someEvents [6]*event.Event // for events
 }
 
 // recorders has those that can be used again (BenchmarkRecord in package bench).
@@ -65,7 +65,7 @@ var recorders = sync.Pool{New: func() any { return new(recorder) }}
 
 // release makes a recorder usable for another run.
 func (r *recorder) release() {
-	*r = recorder{doc: r.doc}
+	*r = recorder{buffer: r.buffer}
 	recorders.Put(r)
 }
 
@@ -109,10 +109,10 @@ func (e *recorded) Ask(ctx context.Context, at agentrt.Place, m model.Model, req
 		return
 	}
 	ctx, a.again = retry.Counting(ctx)
-	a.yield, a.done, a.began = yield, ctx.Done(), uptime()
+	a.yield, a.ctx, a.began = yield, ctx, uptime()
 	m.Generate(ctx, req)(a.do)
 	e.mu.Lock()
-	a.yield, a.done, a.step, a.again = nil, nil, nil, nil
+	a.yield, a.ctx, a.step, a.again = nil, nil, nil, nil
 	e.mu.Unlock()
 }
 
@@ -143,7 +143,7 @@ type asking struct {
 	e     *recorded
 	do    func(*model.Response, error) bool // take
 	yield func(*model.Response, error) bool
-	done  <-chan struct{} // of the context
+	ctx   context.Context //nolint:containedctx // of the call
 	began time.Duration
 	again *atomic.Int64
 	step  *step // nil if there is no call
@@ -164,11 +164,7 @@ func (a *asking) take(resp *model.Response, err error) bool {
 	switch {
 	case err != nil:
 		s.encodedAnswer = failed(err)
-		select {
-		case <-a.done:
-			s.cancelled = true
-		default:
-		}
+		s.cancelled = a.ctx.Err() != nil
 	case s.at.Direct:
 		s.resp = resp
 	default: // callbacks may change it

@@ -1,10 +1,13 @@
 package playback
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"iter"
 	"log/slog"
+	"strconv"
+	"strings"
 	"sync"
 	"testing"
 
@@ -112,6 +115,51 @@ func TestEndedEdges(t *testing.T) {
 		}
 		if len(steps) != 1 || steps[0].Agent != want {
 			t.Errorf("run %q has %d steps, the first of which is of %q", id, len(steps), steps[0].Agent)
+		}
+	}
+}
+
+// keeper keeps the JSON of recordings, as a store may, and a copy of it.
+type keeper struct {
+	*memstore.Backend // for the rest
+
+	mu            sync.Mutex
+	given, copies map[string][]byte // by run
+}
+
+func (k *keeper) PutRecordings(_ context.Context, list []*session.Recording) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, one := range list {
+		k.given[one.Run], k.copies[one.Run] = one.JSON, bytes.Clone(one.JSON)
+	}
+	return nil
+}
+
+// A store may keep the JSON of recordings, so later runs must not be encoded in it.
+func TestStoredRecordingsDoNotChange(t *testing.T) {
+	t.Parallel()
+	store := &keeper{given: map[string][]byte{}, copies: map[string][]byte{}}
+	to := NewRecorder(store, 1, 0, nil, slog.New(slog.DiscardHandler))
+	for i := range 3 * maxBatch {
+		id := strconv.Itoa(i)
+		e := to.Edges(run.Beginning{Work: run.Work{Key: session.Key{App: "a", User: "u", ID: "s"}, Run: id}, Log: aLog{}})
+		answer := aModel(func(_ context.Context, yield func(*model.Response, error) bool) {
+			yield(model.Text(strings.Repeat(id, i)), nil)
+		})
+		e.Ask(t.Context(), agentrt.Place{Agent: id}, answer, &model.Request{}, func(*model.Response, error) bool { return true })
+		e.Done()
+		if i%maxBatch == maxBatch/2 { // what follows is stored with others
+			to.Flush(t.Context())
+		}
+	}
+	to.Close()
+	if len(store.given) != 3*maxBatch {
+		t.Errorf("%d recordings are stored, want %d", len(store.given), 3*maxBatch)
+	}
+	for id, doc := range store.given {
+		if !bytes.Equal(doc, store.copies[id]) || !bytes.Contains(doc, []byte(`"agent":"`+id+`"`)) {
+			t.Errorf("the recording of run %s is %s, and was %s", id, doc, store.copies[id])
 		}
 	}
 }

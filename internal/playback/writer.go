@@ -31,14 +31,11 @@ const writeDelay = 100 * time.Millisecond
 // fullBatch is how many bytes of recordings are stored without delay.
 const fullBatch = 4 << 20
 
-// usualBytes is how many bytes most recordings have at most (BenchmarkRecord in package bench).
-const usualBytes = 384
-
-// maxFree is how many recordings that are stored are used again, and maxFreeBytes how many
-// bytes each of them may have.
+// maxSpare is for how many recordings memory is kept when they are stored, and maxBuffer how
+// many bytes a buffer may have that is used again.
 const (
-	maxFree      = 1024
-	maxFreeBytes = 2 << 10
+	maxSpare  = 1024
+	maxBuffer = 4 << 10
 )
 
 // Recorder records runs. It stores recordings together, some time after their runs.
@@ -55,9 +52,8 @@ type Recorder struct {
 	wake, now     chan struct{} // something is pending; it is to be stored without delay
 
 	mu      sync.Mutex
-	pending []*session.Recording
-	spare   []*session.Recording // empty, for those after pending
-	free    []*session.Recording // that are stored
+	pending []session.Recording
+	spare   []session.Recording // empty, for those after pending
 	bytes   int
 	idle    chan struct{} // closed when everything is stored; nil if nothing is pending
 }
@@ -122,11 +118,7 @@ func (e *recorded) Done() {
 
 // store encodes the recording, and passes it on.
 func (r *recorder) store() {
-	one := r.doc
-	if one == nil {
-		one = &session.Recording{JSON: make([]byte, 0, usualBytes)}
-	}
-	doc := r.encode(one.JSON[:0])
+	doc := r.encode(r.buffer[:0])
 	if r.to.code != nil {
 		doc = wire.Quote(append(doc, `,"code":`...), r.to.code(r.key.App))
 	}
@@ -150,8 +142,10 @@ func (r *recorder) store() {
 		doc = r.secrets.Scrub(doc)
 		r.scrubParts()
 	}
-	*one = session.Recording{Key: r.key, Run: r.run, Attempt: r.attempt, JSON: doc, Parts: r.parts}
-	r.doc = r.to.add(one)
+	r.to.add(&session.Recording{Key: r.key, Run: r.run, Attempt: r.attempt, JSON: bytes.Clone(doc), Parts: r.parts})
+	if r.buffer = doc; cap(doc) > maxBuffer {
+		r.buffer = nil
+	}
 }
 
 // scrubParts removes secrets from the parts.
@@ -173,17 +167,16 @@ func size(r *session.Recording) int {
 	return n
 }
 
-// add passes a recording on. It returns one that can be used for another run, nil if there
-// is none.
-func (r *Recorder) add(one *session.Recording) (free *session.Recording) {
+// add passes a recording on.
+func (r *Recorder) add(one *session.Recording) {
+	bytes := size(one)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	bytes := size(one)
 	if r.bytes+bytes > maxPending {
 		r.log.Warn("dropped the recording of a run: the store is too slow", "run_id", one.Run)
-		return nil
+		return
 	}
-	r.pending, r.bytes = append(r.pending, one), r.bytes+bytes
+	r.pending, r.bytes = append(r.pending, *one), r.bytes+bytes
 	if r.idle == nil {
 		r.idle = make(chan struct{})
 		signal(r.wake)
@@ -191,10 +184,6 @@ func (r *Recorder) add(one *session.Recording) (free *session.Recording) {
 	if r.bytes > fullBatch {
 		signal(r.now)
 	}
-	if n := len(r.free); n > 0 {
-		free, r.free = r.free[n-1], r.free[:n-1]
-	}
-	return free
 }
 
 func signal(to chan struct{}) {
@@ -242,33 +231,27 @@ func (r *Recorder) put(ctx context.Context) {
 	for len(r.pending) > 0 {
 		all := r.pending
 		r.pending, r.spare = r.spare, nil
-		for batch := range slices.Chunk(all, maxBatch) {
+		for some := range slices.Chunk(all, maxBatch) {
 			r.mu.Unlock()
-			if err := r.store.PutRecordings(ctx, batch); err != nil {
-				r.log.Warn("could not store recordings of runs", "err", err, "runs", len(batch))
+			stored := 0
+			var batch [maxBatch]*session.Recording
+			for i := range some {
+				batch[i] = &some[i]
+				stored += size(batch[i])
+			}
+			if err := r.store.PutRecordings(ctx, batch[:len(some)]); err != nil {
+				r.log.Warn("could not store recordings of runs", "err", err, "runs", len(some))
 			}
 			r.mu.Lock()
-			r.reuse(batch)
+			r.bytes -= stored
 		}
-		if clear(all); cap(all) <= maxFree {
+		if clear(all); cap(all) <= maxSpare {
 			r.spare = all[:0]
 		}
 	}
 	if r.idle != nil {
 		close(r.idle)
 		r.idle = nil
-	}
-}
-
-// reuse has recordings that are stored used again (BenchmarkRecord in package bench). r.mu must
-// be held.
-func (r *Recorder) reuse(batch []*session.Recording) {
-	for _, one := range batch {
-		r.bytes -= size(one)
-		if len(r.free) < maxFree && cap(one.JSON) <= maxFreeBytes {
-			*one = session.Recording{JSON: one.JSON[:0]}
-			r.free = append(r.free, one)
-		}
 	}
 }
 

@@ -1,7 +1,6 @@
 package memstore
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"slices"
@@ -56,7 +55,7 @@ func (r *recordings) add(rec *record, one *session.Recording, now int64) {
 		runs = &recordedRuns{of: rec}
 		rec.recorded = runs
 	}
-	kept := &keptRecording{run: one.Run, attempt: one.Attempt, json: bytes.Clone(one.JSON), parts: one.Parts, created: now, among: runs}
+	kept := &keptRecording{run: one.Run, attempt: one.Attempt, json: one.JSON, parts: one.Parts, created: now, among: runs}
 	r.bytes += len(kept.json)
 	for i, p := range one.Parts {
 		part, bytes := runs.use(p)
