@@ -20,6 +20,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -55,8 +56,9 @@ type Server struct {
 	port     int
 	password string
 
-	mu   sync.Mutex
-	proc *process // nil while it is down
+	mu     sync.Mutex
+	proc   *process // nil while it is down
+	served bool     // it has had connections, so that others know its address
 }
 
 // Mode is a way to stop a server.
@@ -74,7 +76,7 @@ const startTimeout = 60 * time.Second
 // New creates and starts a server. The caller must close it.
 func New(ctx context.Context, o Options) (*Server, error) {
 	s := &Server{password: rand.Text()}
-	err := s.prepare(ctx)
+	err := s.prepare()
 	if err == nil {
 		s.disk = cmp.Or(o.Disk, s.dir)
 		s.bin, err = s.programs(ctx, o.Version)
@@ -91,8 +93,8 @@ func New(ctx context.Context, o Options) (*Server, error) {
 	return s, nil
 }
 
-// prepare makes the directory of a server, and chooses its port.
-func (s *Server) prepare(ctx context.Context) (err error) {
+// prepare makes the directory of a server.
+func (s *Server) prepare() (err error) {
 	sweep()
 	if s.user, err = unprivileged(); err != nil {
 		return err
@@ -104,8 +106,7 @@ func (s *Server) prepare(ctx context.Context) (err error) {
 	if err := s.user.own(s.dir); err != nil {
 		return fmt.Errorf("giving the directory to an unprivileged user: %w", err)
 	}
-	s.port, err = freePort(ctx)
-	return err
+	return nil
 }
 
 // initialize makes the cluster.
@@ -157,7 +158,6 @@ func (s *Server) configure(o Options) error {
 		fmt.Fprintf(&b, "%s = '%s'\n", name, strings.ReplaceAll(value, "'", "''"))
 	}
 	set("listen_addresses", "127.0.0.1")
-	set("port", strconv.Itoa(s.port))
 	set("unix_socket_directories", "") // paths of temporary directories can be too long for one
 	set("max_connections", "300")
 	set("shared_buffers", "128MB")
@@ -169,15 +169,33 @@ func (s *Server) configure(o Options) error {
 	for name, value := range o.Settings {
 		set(name, value)
 	}
-	conf, err := os.OpenFile(filepath.Join(s.data(), "postgresql.conf"), os.O_APPEND|os.O_WRONLY, 0)
+	return s.appendTo("postgresql.conf", b.String())
+}
+
+// override appends settings to those that take precedence over the configuration. Of equal
+// ones, the last counts.
+func (s *Server) override(lines string) error { return s.appendTo("postgresql.auto.conf", lines) }
+
+func (s *Server) appendTo(file, lines string) error {
+	conf, err := os.OpenFile(filepath.Join(s.data(), file), os.O_APPEND|os.O_WRONLY, 0)
 	if err != nil {
 		return fmt.Errorf("opening the configuration of postgres: %w", err)
 	}
-	_, err = conf.WriteString(b.String())
+	_, err = conf.WriteString(lines)
 	if err = errors.Join(err, conf.Close()); err != nil {
 		return fmt.Errorf("writing the configuration of postgres: %w", err)
 	}
 	return nil
+}
+
+// setPort sets the port of the server, which is a new one as long as others do not know it.
+func (s *Server) setPort(ctx context.Context) (err error) {
+	if !s.served {
+		if s.port, err = freePort(ctx); err != nil {
+			return err
+		}
+	}
+	return s.override(fmt.Sprintf("port = '%d'\n", s.port))
 }
 
 func (s *Server) data() string    { return filepath.Join(s.disk, "data") }
@@ -255,23 +273,29 @@ func (s *Server) Start(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
 	for {
+		if err := s.setPort(ctx); err != nil {
+			return err
+		}
 		p, err := launch(s.dir, s.logFile(), s.user.attributes(), filepath.Join(s.bin, "postgres"), "-D", s.data())
 		if err != nil {
 			return fmt.Errorf("starting postgres: %w", err)
 		}
 		if err = s.ready(ctx, p); err == nil {
-			s.proc = p
+			s.proc, s.served = p, true
 			return nil
 		}
 		p.end(sigQuit)
-		// The processes of a killed server need a moment to see that it is
-		// gone; until then the next one is refused.
-		if tail := s.tail(); ctx.Err() != nil || !strings.Contains(tail, "shared memory block") && !strings.Contains(tail, "lock file") {
+		if tail := s.tail(); ctx.Err() != nil || !slices.ContainsFunc(passing, func(says string) bool { return strings.Contains(tail, says) }) {
 			return fmt.Errorf("starting postgres: %w\n%s", err, tail)
 		}
 		time.Sleep(50 * time.Millisecond)
 	}
 }
+
+// passing is what the log says of failures to start that pass. The processes of a killed
+// server need a moment to see that it is gone, and until then the next one is refused; and
+// another process may have the port.
+var passing = []string{"shared memory block", "lock file", "Address already in use"}
 
 // ready waits until the server accepts connections.
 func (s *Server) ready(ctx context.Context, p *process) error {

@@ -2,6 +2,7 @@ package pgtest_test
 
 import (
 	"fmt"
+	"net"
 	"strings"
 	"testing"
 	"time"
@@ -75,6 +76,37 @@ func TestServer(t *testing.T) {
 	}
 	if got := ask(t, url, "select count(*)::text from kept"); got != "4" {
 		t.Errorf("%s rows, want 4", got)
+	}
+}
+
+// Another process may have the port of a server while it is down.
+func TestPortInUse(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it starts a Postgres server")
+	}
+	s, err := pgtest.New(t.Context(), pgtest.Options{NoSync: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	s.Stop(pgtest.Fast)
+	other, err := net.Listen("tcp", s.Addr())
+	if err != nil {
+		t.Fatal(err)
+	}
+	started := make(chan error)
+	go func() { started <- s.Start(t.Context()) }()
+	for !strings.Contains(s.Tail(), "Address already in use") {
+		time.Sleep(10 * time.Millisecond)
+	}
+	if err := other.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-started; err != nil {
+		t.Fatal(err)
+	}
+	if got := ask(t, s.URL(), "select 'yes'"); got != "yes" {
+		t.Errorf("it says %s", got)
 	}
 }
 

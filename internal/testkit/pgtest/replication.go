@@ -17,7 +17,7 @@ import (
 // Standby starts a server that follows this one. The caller must close it.
 func (s *Server) Standby(ctx context.Context) (*Server, error) {
 	t := &Server{bin: s.bin, password: s.password}
-	err := t.prepare(ctx)
+	err := t.prepare()
 	if err == nil {
 		err = t.Follow(ctx, s)
 	}
@@ -43,13 +43,8 @@ func (s *Server) Follow(ctx context.Context, primary *Server) error {
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("pg_basebackup: %w\n%s", err, out)
 	}
-	conf, err := os.OpenFile(filepath.Join(s.data(), "postgresql.auto.conf"), os.O_APPEND|os.O_WRONLY, 0)
-	if err != nil {
-		return fmt.Errorf("opening the configuration of postgres: %w", err)
-	}
-	_, err = fmt.Fprintf(conf, "port = '%d'\nsynchronous_standby_names = ''\n", s.port)
-	if err = errors.Join(err, conf.Close()); err != nil {
-		return fmt.Errorf("writing the configuration of postgres: %w", err)
+	if err := s.override("synchronous_standby_names = ''\n"); err != nil {
+		return err
 	}
 	return s.Start(ctx)
 }
