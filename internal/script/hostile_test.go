@@ -37,7 +37,7 @@ func testHostileCode(t *testing.T, on func(*Options)) {
 		}},
 		// What one call has requested stays in memory while the next one requests as much. The
 		// code continues to request it, so that these are the last.
-		{"does not answer", engine.Limits{Memory: 4 * generous.Memory, Turn: generous.Turn, Call: 3 * time.Second}, [][2]string{
+		{"does not answer", engine.Limits{Memory: 4 * generous.Memory, Turn: generous.Turn, Call: time.Second}, [][2]string{
 			{"never", "took too long"},
 			{"keys_together", "took too long"},
 			{"passwords_together", "took too long"},
