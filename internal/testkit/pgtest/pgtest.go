@@ -177,7 +177,7 @@ func (s *Server) configure(o Options) error {
 func (s *Server) override(lines string) error { return s.appendTo("postgresql.auto.conf", lines) }
 
 func (s *Server) appendTo(file, lines string) error {
-	conf, err := os.OpenFile(filepath.Join(s.data(), file), os.O_APPEND|os.O_WRONLY, 0)
+	conf, err := os.OpenFile(filepath.Join(s.data(), file), os.O_APPEND|os.O_WRONLY, 0) //nolint:gosec // in our own directory
 	if err != nil {
 		return fmt.Errorf("opening the configuration of postgres: %w", err)
 	}
