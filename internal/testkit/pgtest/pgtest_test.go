@@ -94,10 +94,14 @@ func TestPortInUse(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	started := make(chan error)
+	started := make(chan error, 1)
 	go func() { started <- s.Start(t.Context()) }()
 	for !strings.Contains(s.Tail(), "Address already in use") {
-		time.Sleep(10 * time.Millisecond)
+		select {
+		case err := <-started:
+			t.Fatalf("it started, or failed, while another process had its port: %v", err)
+		case <-time.After(10 * time.Millisecond):
+		}
 	}
 	if err := other.Close(); err != nil {
 		t.Fatal(err)
